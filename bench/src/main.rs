@@ -1,0 +1,2 @@
+//! Measures what a decision, a refusal and an idle tunnel cost.
+fn main() {}

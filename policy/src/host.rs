@@ -1,0 +1,9 @@
+//! Hosts: the only normalised host name, the patterns that match it, and the table that finds
+//! the patterns of a name in time that does not grow with their number.
+
+pub mod name;
+
+pub mod pattern;
+
+pub use name::{Host, HostError, HostName};
+pub use pattern::Pattern;

@@ -1,0 +1,2 @@
+//! The `moat` binary: grammar, wiring and output.
+fn main() {}

@@ -1,0 +1,1 @@
+//! Invariants of the architecture that a test can hold.

@@ -1,0 +1,1 @@
+//! End to end: the built binary, real sockets, real clients.
