@@ -1,6 +1,12 @@
 //! One problem of a policy, as data. Rendering is the binary's part.
 
+use std::fmt;
+
 use crate::source::{SourceFile, Span};
+
+pub mod code;
+
+pub use code::explain;
 
 /// How bad a finding is.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
@@ -10,6 +16,16 @@ pub enum Severity {
     Warning,
     /// The policy does not load.
     Error,
+}
+
+impl Severity {
+    /// The word used in messages.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
 }
 
 /// One problem, with its place and what to do about it.
@@ -27,4 +43,70 @@ pub struct Diagnostic {
     pub source: SourceFile,
     /// Where in that text.
     pub span: Span,
+}
+
+impl Diagnostic {
+    /// A problem that keeps the policy from loading.
+    pub fn error(
+        code: &'static str,
+        source: &SourceFile,
+        span: Span,
+        message: impl Into<String>,
+    ) -> Self {
+        Self {
+            code,
+            severity: Severity::Error,
+            message: message.into(),
+            help: None,
+            source: source.clone(),
+            span,
+        }
+    }
+
+    /// A finding that somebody should look at.
+    pub fn warning(
+        code: &'static str,
+        source: &SourceFile,
+        span: Span,
+        message: impl Into<String>,
+    ) -> Self {
+        Self {
+            severity: Severity::Warning,
+            ..Self::error(code, source, span, message)
+        }
+    }
+
+    /// The same with the way out.
+    #[must_use]
+    pub fn with_help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+}
+
+impl fmt::Display for Diagnostic {
+    /// One line, and a second one for the help: for logs and tests.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}:{}:{}: {}[{}]: {}",
+            self.source.name,
+            self.span.line,
+            self.span.column,
+            self.severity.as_str(),
+            self.code,
+            self.message
+        )?;
+        match &self.help {
+            Some(help) => write!(f, "\n  help: {help}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Puts problems in the order in which a reader meets them: by file, then by place.
+pub fn sort(diagnostics: &mut [Diagnostic]) {
+    diagnostics.sort_by(|a, b| {
+        (&a.source.name, a.span.start, a.code).cmp(&(&b.source.name, b.span.start, b.code))
+    });
 }

@@ -11,6 +11,7 @@ pub mod compile;
 pub mod diagnostic;
 pub mod document;
 pub mod entry;
+pub mod gate;
 pub mod host;
 pub mod http;
 pub mod parse;

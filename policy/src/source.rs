@@ -20,6 +20,43 @@ impl SourceFile {
             text: text.into(),
         }
     }
+
+    /// The text of a span; empty for one that does not fit this text.
+    pub fn slice(&self, span: Span) -> &str {
+        self.text.get(span.start..span.end).unwrap_or("")
+    }
+
+    /// The span of a range of bytes, its line and column counted from the start of the text.
+    /// A range that does not fit is cut to the text.
+    pub fn span(&self, start: usize, end: usize) -> Span {
+        let start = self.floor(start);
+        let end = self.floor(end).max(start);
+        let before = self.text.get(..start).unwrap_or("");
+        let line = before.bytes().filter(|&b| b == b'\n').count();
+        let column = before
+            .rsplit('\n')
+            .next()
+            .map_or(0, |text| text.chars().count());
+        Span {
+            start,
+            end,
+            line: number(line),
+            column: number(column),
+        }
+    }
+
+    fn floor(&self, at: usize) -> usize {
+        let mut at = at.min(self.text.len());
+        while !self.text.is_char_boundary(at) {
+            at = at.saturating_sub(1);
+        }
+        at
+    }
+}
+
+/// A count from 0 as people count, from 1.
+fn number(count: usize) -> u32 {
+    u32::try_from(count).map_or(u32::MAX, |count| count.saturating_add(1))
 }
 
 /// A part of a source, in bytes, with the line and column of its start for people.

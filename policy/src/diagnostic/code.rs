@@ -1,0 +1,54 @@
+//! The stable codes of every problem, with a long explanation each: the table behind
+//! `moat why --code`.
+
+macro_rules! codes {
+    ($($name:ident = $code:literal: $($line:literal)+;)+) => {
+        $(#[doc = concat!($($line, "\n"),+)] pub const $name: &str = $code;)+
+
+        /// Every code with its explanation, in the order of the codes.
+        pub const ALL: &[(&str, &str)] = &[$(($code, concat!($($line, "\n"),+))),+];
+    };
+}
+
+/// What a code means and what to do about it; `None` for a code that does not exist.
+pub fn explain(code: &str) -> Option<&'static str> {
+    ALL.iter()
+        .find(|(known, _)| known.eq_ignore_ascii_case(code))
+        .map(|(_, text)| *text)
+}
+
+codes! {
+    SYNTAX = "P001":
+        "The file is not YAML."
+        "The place is where the reading stopped; the mistake is often just before it."
+        "A text that holds `: `, ` #` or begins with one of `[ ] { } , & * ! | > % @` or a backtick belongs in quotes.";
+    QUOTE = "P002":
+        "A text must be quoted."
+        "YAML reads an unquoted `!name` as a tag and an unquoted `*name` as an alias, so an exclusion or a wildcard needs quotes: \"!name\", \"*.name\".";
+    DOCUMENTS = "P003":
+        "The file holds more than one document."
+        "A policy file is one document, so that nobody overlooks the second one.";
+    DUPLICATE_KEY = "P004":
+        "A key stands twice in the same mapping."
+        "YAML readers disagree about which of the two counts, so neither does.";
+    MERGE = "P005":
+        "A merge key, `<<`."
+        "Merge keys hide what a mapping holds from the reader; write the keys out.";
+    KEY = "P006":
+        "A key that is a list, a mapping or an alias."
+        "Every key of a policy is one plain word.";
+    DEPTH = "P007":
+        "The nesting is deeper than 32 levels.";
+    ALIAS = "P008":
+        "An alias cannot be followed."
+        "It stands inside what it repeats, or the aliases of the file would stand for more than 200,000 nodes.";
+    TOO_LARGE = "P009":
+        "The file is too large."
+        "A policy file has at most 16 MiB and 200,000 list items; nothing is ever cut off in silence.";
+    HIDDEN = "P010":
+        "The file holds a character that readers cannot see."
+        "Control characters, line breaks that only some YAML versions know, marks without width and marks that turn the direction of the text are refused: a policy is reviewed by eye.";
+    EMPTY = "P011":
+        "The file is empty."
+        "An empty file is more often an accident than a wish; a policy that allows nothing is `version: 1` alone.";
+}
