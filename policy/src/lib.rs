@@ -17,6 +17,7 @@ pub mod http;
 pub mod parse;
 pub mod policy;
 pub mod port;
+pub mod preset;
 pub mod record;
 pub mod request;
 pub mod source;

@@ -43,7 +43,7 @@ pub enum Cause {
     Guarded,
     /// The input is not what the protocol allows.
     Malformed,
-    /// The server name of a ClientHello is not the permitted host, or TLS was required.
+    /// The server name of a `ClientHello` is not the permitted host, or TLS was required.
     Sni,
     /// The Host header names another host than the target.
     Host,

@@ -98,13 +98,13 @@ pub struct Rule {
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 #[expect(clippy::exhaustive_enums, reason = "the proxy must know each of them")]
 pub enum TlsRule {
-    /// What does not begin with a TLS ClientHello is refused: the default on port 443.
+    /// What does not begin with a TLS `ClientHello` is refused: the default on port 443.
     Require,
     /// Anything may pass: the default on every other port.
     Any,
 }
 
-/// What the server name of a ClientHello is held against.
+/// What the server name of a `ClientHello` is held against.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 #[expect(clippy::exhaustive_enums, reason = "the proxy must know each of them")]
 pub enum SniRule {
