@@ -1,1 +1,30 @@
-//! The data path.
+//! The data path: an egress proxy that evaluates a Moat policy for every request.
+//!
+//! It takes a [`Config`] and a [`PolicySource`], binds its listeners and runs until it is told to
+//! stop. It does not know where policies come from, what a command line looks like, or that
+//! sandboxes and hooks exist.
+#![forbid(unsafe_code)]
+
+mod authorize;
+mod config;
+mod connect;
+mod dial;
+mod error;
+mod head;
+mod id;
+mod listener;
+mod record;
+mod refusal;
+mod reply;
+mod resolve;
+mod server;
+mod source;
+mod stream;
+mod target;
+mod tunnel;
+mod worker;
+
+pub use config::{AuditOnFailure, AuditTo, Config, ListenAddress, Mode, ServerTls, Timeouts};
+pub use error::{BindError, RunError};
+pub use server::{Bound, Server};
+pub use source::{LoadError, PolicySource};

@@ -1,0 +1,315 @@
+//! The one door: a policy verdict becomes a [`Permit`] or a [`Refusal`], with one record either
+//! way. Nothing is dialled without a permit, and this is the only file that makes one.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::{Instant, SystemTime};
+
+use moat_policy::host::Host;
+use moat_policy::record::{Actor, Cause, EndedBy, Event, Protocol};
+use moat_policy::request::{Request, Surface, Target};
+use moat_policy::verdict::{AddressVerdict, Basis, Effect, Grant, Rule};
+
+use crate::config::{AuditOnFailure, Mode};
+use crate::id::EventId;
+use crate::record::{Entry, Lost, Traffic};
+use crate::refusal::Refusal;
+use crate::worker::{Loaded, Worker};
+
+/// One request, as its door read it.
+#[derive(Clone, Debug)]
+pub(crate) struct Asked {
+    /// Shown in replies and records.
+    pub(crate) id: EventId,
+    /// The door.
+    pub(crate) protocol: Protocol,
+    /// Who asks.
+    pub(crate) actor: Arc<Actor>,
+    /// Where to.
+    pub(crate) target: Target,
+    /// The method for the record: a registered one or `OTHER`.
+    pub(crate) method: Option<&'static str>,
+}
+
+/// What a policy let through, for one request and one dial. It cannot be copied; a dial or a
+/// check-out from the pool consumes it.
+#[derive(Debug)]
+#[must_use]
+pub(crate) struct Permit {
+    asked: Asked,
+    loaded: Arc<Loaded>,
+    rule: Option<Arc<Rule>>,
+    basis: Basis,
+    /// What policy said, which observing may have overruled.
+    effect: Effect,
+    enforced: bool,
+    grant: Grant,
+    since: Instant,
+}
+
+/// Addresses of a permitted target, each of them judged. Made only here.
+#[derive(Debug)]
+pub(crate) struct Checked(Vec<SocketAddr>);
+
+impl Checked {
+    /// The addresses, in the order of the answers.
+    pub(crate) fn as_slice(&self) -> &[SocketAddr] {
+        &self.0
+    }
+}
+
+/// What is left of a permit once it has been used: enough for the tunnel and the close record.
+#[derive(Debug)]
+pub(crate) struct Ticket {
+    asked: Asked,
+    loaded: Arc<Loaded>,
+    rule: Option<Arc<Rule>>,
+    enforced: bool,
+    grant: Grant,
+    since: Instant,
+    address: IpAddr,
+}
+
+impl Permit {
+    /// Where it leads.
+    pub(crate) fn target(&self) -> &Target {
+        &self.asked.target
+    }
+
+    /// Which policy judged.
+    pub(crate) fn generation(&self) -> u64 {
+        self.loaded.generation
+    }
+
+    /// Whether it still holds: past its rule's `until` it is void.
+    pub(crate) fn is_valid(&self, now: SystemTime) -> bool {
+        self.grant.until.is_none_or(|until| now < until)
+    }
+
+    /// Uses it up for a connection to this address.
+    pub(crate) fn into_ticket(self, address: IpAddr) -> Ticket {
+        Ticket {
+            asked: self.asked,
+            loaded: self.loaded,
+            rule: self.rule,
+            enforced: self.enforced,
+            grant: self.grant,
+            since: self.since,
+            address,
+        }
+    }
+}
+
+impl Ticket {
+    /// What the tunnel must hold the client to.
+    pub(crate) fn grant(&self) -> Grant {
+        self.grant
+    }
+
+    /// Where it leads.
+    pub(crate) fn target(&self) -> &Target {
+        &self.asked.target
+    }
+}
+
+/// Asks the policy. A refusal has its record already; a permit gets its own once its addresses
+/// are judged ([`addresses`]) or cannot be had ([`unreached`]).
+pub(crate) fn request(
+    worker: &Worker,
+    asked: Asked,
+    path: Option<&str>,
+    method: Option<&str>,
+) -> Result<Permit, Refusal> {
+    let loaded = worker.policy();
+    let verdict = loaded.policy.decide(&Request {
+        surface: Surface::Net,
+        target: &asked.target,
+        method,
+        path,
+        now: SystemTime::now(),
+    });
+    let enforced = match verdict.effect {
+        Effect::Allow => true,
+        Effect::Ask | Effect::Deny | Effect::Pass => {
+            let overruled = worker.config().mode == Mode::Observe
+                && (verdict.effect == Effect::Ask || verdict.basis == Basis::Default);
+            if !overruled {
+                let refusal = Refusal::verdict(&verdict);
+                refused(worker, &asked, &loaded, &refusal);
+                return Err(refusal);
+            }
+            false
+        }
+    };
+    let rule = verdict.rule.map(Arc::clone);
+    let (basis, effect, grant) = (verdict.basis, verdict.effect, verdict.grant);
+    Ok(Permit {
+        asked,
+        loaded,
+        rule,
+        basis,
+        effect,
+        enforced,
+        grant,
+        since: Instant::now(),
+    })
+}
+
+/// Judges every address that the target led to. One that is refused refuses them all.
+pub(crate) fn addresses(
+    worker: &Worker,
+    permit: &Permit,
+    answers: &[IpAddr],
+) -> Result<Checked, Refusal> {
+    let target = &permit.asked.target;
+    for &address in answers {
+        if let Some(refusal) = judge(permit, address) {
+            refused(worker, &permit.asked, &permit.loaded, &refusal);
+            return Err(refusal);
+        }
+    }
+    if recorded(worker, permit, None).is_err() {
+        let refusal = Refusal::unrecorded();
+        refused(worker, &permit.asked, &permit.loaded, &refusal);
+        return Err(refusal);
+    }
+    let port = target.port.number();
+    Ok(Checked(
+        answers
+            .iter()
+            .map(|&address| SocketAddr::new(address, port))
+            .collect(),
+    ))
+}
+
+fn judge(permit: &Permit, address: IpAddr) -> Option<Refusal> {
+    let target = &permit.asked.target;
+    if let Host::Address(_) = target.host {
+        return None; // `decide` judged the literal itself.
+    }
+    let policy = &permit.loaded.policy;
+    let verdict =
+        policy.judge_address(Surface::Net, address, target.port, false, SystemTime::now());
+    match verdict {
+        AddressVerdict::Open => None,
+        AddressVerdict::Guarded(class) => Some(Refusal::guarded(class, address)),
+        AddressVerdict::Refused(rule) => Some(Refusal::address_rule(rule, address)),
+    }
+}
+
+/// Records a permit whose name did not resolve, or whose addresses could not be reached after
+/// [`addresses`] had recorded the decision.
+pub(crate) fn unreached(worker: &Worker, permit: &Permit, refusal: &Refusal) {
+    if refusal.cause == Cause::Dns && recorded(worker, permit, None).is_err() {
+        tracing::debug!("a decision was lost");
+    }
+    let traffic = Traffic {
+        up: 0,
+        down: 0,
+        duration: permit.since.elapsed(),
+        ended_by: EndedBy::Moat,
+    };
+    let entry = Entry {
+        event: Event::Close,
+        effect: Some(permit.effect),
+        enforced: permit.enforced,
+        status: Some(refusal.status),
+        cause: refusal.cause,
+        rule: permit.rule.clone(),
+        reason: Some(refusal.detail.clone()),
+        address: refusal.address,
+        traffic: Some(traffic),
+        ..entry(&permit.asked, &permit.loaded)
+    };
+    drop(worker.recorder().push(entry));
+}
+
+/// Records a refusal that comes after a permit was used: a second decision of the same request.
+pub(crate) fn refused_late(worker: &Worker, ticket: &Ticket, refusal: &Refusal) {
+    refused(worker, &ticket.asked, &ticket.loaded, refusal);
+}
+
+/// Records the end of an allowed request.
+pub(crate) fn closed(
+    worker: &Worker,
+    ticket: &Ticket,
+    cause: Cause,
+    (up, down): (u64, u64),
+    ended_by: EndedBy,
+) {
+    let traffic = Traffic {
+        up,
+        down,
+        duration: ticket.since.elapsed(),
+        ended_by,
+    };
+    let entry = Entry {
+        event: Event::Close,
+        effect: Some(Effect::Allow),
+        enforced: ticket.enforced,
+        cause,
+        rule: ticket.rule.clone(),
+        address: Some(ticket.address),
+        traffic: Some(traffic),
+        ..entry(&ticket.asked, &ticket.loaded)
+    };
+    drop(worker.recorder().push(entry));
+}
+
+fn refused(worker: &Worker, asked: &Asked, loaded: &Loaded, refusal: &Refusal) {
+    let entry = Entry {
+        effect: Some(refusal.effect),
+        cause: refusal.cause,
+        status: Some(refusal.status),
+        rule: refusal.rule.clone(),
+        reason: Some(refusal.detail.clone()),
+        address: refusal.address,
+        ..entry(asked, loaded)
+    };
+    drop(worker.recorder().push(entry));
+}
+
+fn recorded(worker: &Worker, permit: &Permit, address: Option<IpAddr>) -> Result<(), Lost> {
+    let cause = match permit.basis {
+        Basis::Rule => Cause::Policy,
+        Basis::Default => Cause::Default,
+        Basis::Guarded(_) => Cause::Guarded,
+    };
+    let entry = Entry {
+        effect: Some(permit.effect),
+        enforced: permit.enforced,
+        cause,
+        rule: permit.rule.clone(),
+        address,
+        ..entry(&permit.asked, &permit.loaded)
+    };
+    match (
+        worker.recorder().push(entry),
+        worker.config().audit_on_failure,
+    ) {
+        (Err(lost), AuditOnFailure::Deny) => Err(lost),
+        (Ok(()), _) | (Err(Lost), AuditOnFailure::Continue) => Ok(()),
+    }
+}
+
+/// The part of an event that every event of a request shares.
+fn entry(asked: &Asked, loaded: &Loaded) -> Entry {
+    Entry {
+        at: SystemTime::now(),
+        id: asked.id,
+        event: Event::Decision,
+        protocol: Some(asked.protocol),
+        actor: Some(Arc::clone(&asked.actor)),
+        target: Some(asked.target.clone()),
+        method: asked.method,
+        address: None,
+        effect: None,
+        enforced: true,
+        cause: Cause::Done,
+        status: None,
+        rule: None,
+        reason: None,
+        policy: Some(Arc::clone(loaded.policy.digest())),
+        traffic: None,
+    }
+}

@@ -1,0 +1,178 @@
+//! Why a request was not carried out: one type for every door, from which the reply, the record
+//! and the metrics are made.
+
+use std::borrow::Cow;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use moat_policy::address::AddressClass;
+use moat_policy::record::Cause;
+use moat_policy::verdict::{Basis, Effect, Rule, Verdict};
+
+/// Whose fault it is.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Side {
+    /// What came in is wrong or not allowed.
+    Client,
+    /// The name or the origin failed.
+    Upstream,
+    /// The proxy itself cannot serve now.
+    Moat,
+}
+
+/// A request that ends here.
+#[derive(Clone, Debug)]
+pub(crate) struct Refusal {
+    /// Why, out of the closed set of the record.
+    pub(crate) cause: Cause,
+    /// The HTTP status; SOCKS derives its code from the cause.
+    pub(crate) status: u16,
+    /// What policy said: an upstream failure is still an `allow`.
+    pub(crate) effect: Effect,
+    /// The rule that decided.
+    pub(crate) rule: Option<Arc<Rule>>,
+    /// The class of a guarded address.
+    pub(crate) class: Option<AddressClass>,
+    /// The address that was refused or could not be reached.
+    pub(crate) address: Option<IpAddr>,
+    /// What happened, for the client: never a path, another rule or an internal.
+    pub(crate) detail: Cow<'static, str>,
+}
+
+impl Refusal {
+    fn plain(
+        cause: Cause,
+        status: u16,
+        effect: Effect,
+        detail: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self {
+            cause,
+            status,
+            effect,
+            rule: None,
+            class: None,
+            address: None,
+            detail: detail.into(),
+        }
+    }
+
+    /// The input breaks its protocol.
+    pub(crate) fn malformed(detail: impl Into<Cow<'static, str>>) -> Self {
+        Self::plain(Cause::Malformed, 400, Effect::Deny, detail)
+    }
+
+    /// A head over its size or number of headers.
+    pub(crate) fn head_too_large() -> Self {
+        Self::plain(
+            Cause::Limit,
+            431,
+            Effect::Deny,
+            "the head is larger than 16 KiB or 100 headers",
+        )
+    }
+
+    /// A head that did not arrive in time.
+    pub(crate) fn head_too_slow() -> Self {
+        Self::plain(
+            Cause::Timeout,
+            408,
+            Effect::Deny,
+            "the head did not arrive in time",
+        )
+    }
+
+    /// The name in TLS or in the Host header is not the permitted host.
+    pub(crate) fn misdirected(cause: Cause, detail: impl Into<Cow<'static, str>>) -> Self {
+        Self::plain(cause, 421, Effect::Deny, detail)
+    }
+
+    /// Policy said no, or asks and nobody can answer.
+    pub(crate) fn verdict(verdict: &Verdict<'_>) -> Self {
+        let (cause, class) = match verdict.basis {
+            Basis::Rule => (Cause::Policy, None),
+            Basis::Default => (Cause::Default, None),
+            Basis::Guarded(class) => (Cause::Guarded, Some(class)),
+        };
+        let detail = match (verdict.effect, class) {
+            (Effect::Ask, _) => Cow::Borrowed("asks, and nobody can answer"),
+            (_, Some(class)) => Cow::Owned(format!("a {class} address is guarded")),
+            (_, None) if verdict.rule.is_none() => Cow::Borrowed("denied by default"),
+            (_, None) => Cow::Borrowed("denied"),
+        };
+        Self {
+            rule: verdict.rule.map(Arc::clone),
+            class,
+            ..Self::plain(cause, 403, verdict.effect, detail)
+        }
+    }
+
+    /// A permitted name leads to an address that is guarded.
+    pub(crate) fn guarded(class: AddressClass, address: IpAddr) -> Self {
+        Self {
+            class: Some(class),
+            address: Some(address),
+            ..Self::plain(
+                Cause::Guarded,
+                403,
+                Effect::Deny,
+                format!("it leads to a {class} address, which is guarded"),
+            )
+        }
+    }
+
+    /// A permitted name leads to an address that an entry refuses.
+    pub(crate) fn address_rule(rule: &Arc<Rule>, address: IpAddr) -> Self {
+        Self {
+            rule: Some(Arc::clone(rule)),
+            address: Some(address),
+            ..Self::plain(
+                Cause::Policy,
+                403,
+                rule.effect,
+                "it leads to an address that is denied",
+            )
+        }
+    }
+
+    /// The name did not resolve: 502, or 504 where the servers did not answer in time.
+    pub(crate) fn dns(detail: impl Into<Cow<'static, str>>, timed_out: bool) -> Self {
+        let status = if timed_out { 504 } else { 502 };
+        Self::plain(Cause::Dns, status, Effect::Allow, detail)
+    }
+
+    /// No checked address could be reached: 502, or 504 where that took too long.
+    pub(crate) fn connect(detail: impl Into<Cow<'static, str>>, timed_out: bool) -> Self {
+        let (cause, status) = if timed_out {
+            (Cause::Timeout, 504)
+        } else {
+            (Cause::Connect, 502)
+        };
+        Self::plain(cause, status, Effect::Allow, detail)
+    }
+
+    /// The upstream broke the protocol.
+    pub(crate) fn upstream(detail: impl Into<Cow<'static, str>>) -> Self {
+        Self::plain(Cause::Upstream, 502, Effect::Allow, detail)
+    }
+
+    /// The record cannot be kept, and without one nothing is allowed.
+    pub(crate) fn unrecorded() -> Self {
+        Self::plain(
+            Cause::Audit,
+            503,
+            Effect::Deny,
+            "the record cannot be written",
+        )
+    }
+
+    /// Whose fault it is.
+    pub(crate) fn side(&self) -> Side {
+        match self.cause {
+            Cause::Dns | Cause::Connect | Cause::Upstream => Side::Upstream,
+            Cause::Timeout if self.status == 504 => Side::Upstream,
+            Cause::Audit | Cause::Shutdown => Side::Moat,
+            _ => Side::Client,
+        }
+    }
+}
