@@ -1,5 +1,7 @@
 //! Address classes, and which of them are guarded.
 
+pub(crate) mod range;
+
 use std::fmt;
 
 /// Why an address is not an ordinary public one.

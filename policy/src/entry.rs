@@ -1,5 +1,14 @@
 //! The entries of a policy as the matcher takes them: what `compile` makes and `policy` files.
 
+mod error;
+mod piece;
+mod text;
+
+pub use error::{EntryError, EntryErrorKind};
+pub(crate) use piece::Piece;
+pub(crate) use text::parse_host;
+pub use text::{MAX_ENTRY_BYTES, ParsedEntry, parse, parse_ports};
+
 use std::sync::Arc;
 use std::time::SystemTime;
 

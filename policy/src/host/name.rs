@@ -86,7 +86,7 @@ impl HostName {
 
 /// Whether a label reads as a number of `inet_aton` or of the URL standard: digits, or `0x` and
 /// hexadecimal digits (WHATWG URL, "ends in a number checker").
-fn is_number(label: &str) -> bool {
+pub(crate) fn is_number(label: &str) -> bool {
     let hex = label
         .strip_prefix("0x")
         .or_else(|| label.strip_prefix("0X"));
