@@ -1,0 +1,68 @@
+//! The grammar of the command line, and nothing but the grammar.
+
+use std::ffi::OsString;
+
+use clap::error::ErrorKind;
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+
+use crate::command::generate;
+use crate::output::Output;
+use crate::problem::Problem;
+
+/// An egress firewall for code that nobody has read.
+///
+/// One policy says which hosts, addresses and ports may be reached.
+/// `moat proxy` is the way out that holds to it; the other commands write, test and explain the
+/// policy and read what was recorded.
+#[derive(Debug, Parser)]
+#[command(
+    name = "moat",
+    version,
+    disable_help_subcommand = true,
+    after_long_help = "\
+Exit codes: 0 ok or allow, 1 failed, 2 deny, 3 ask or pass, 64 usage, configuration or policy."
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+/// What can be done, one verb each.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    Generate(generate::Arguments),
+}
+
+/// Reads a command line. `None` when it asked for help or the version, which is then written.
+pub(crate) fn parse(
+    words: impl IntoIterator<Item = OsString>,
+    output: &mut Output,
+) -> Result<Option<Verb>, Problem> {
+    let parsed = Cli::command()
+        .try_get_matches_from(words)
+        .and_then(|matches| Cli::from_arg_matches(&matches));
+    match parsed {
+        Ok(cli) => Ok(Some(cli.verb)),
+        Err(error) if is_answer(&error) => {
+            let text = error.render();
+            if output.is_terminal() && std::env::var_os("NO_COLOR").is_none() {
+                output.text(text.ansi());
+            } else {
+                output.text(text);
+            }
+            Ok(None)
+        }
+        Err(error) => Err(Problem::grammar(&error)),
+    }
+}
+
+/// Whether clap's "error" is what the person asked for.
+fn is_answer(error: &clap::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
+    )
+}
+
+#[cfg(test)]
+mod tests;

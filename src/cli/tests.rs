@@ -1,0 +1,49 @@
+use super::*;
+
+fn parse_words(words: &str) -> Result<Option<Verb>, Problem> {
+    let words = words.split_ascii_whitespace().map(OsString::from);
+    parse(words, &mut Output::to(std::io::sink()))
+}
+
+#[test]
+fn the_grammar_is_sound() {
+    Cli::command().debug_assert();
+}
+
+#[test]
+fn a_mistake_exits_64() {
+    for words in [
+        "moat",
+        "moat dance",
+        "moat --dance",
+        "moat generate",
+        "moat generate man a b",
+    ] {
+        let problem = parse_words(words).unwrap_err();
+        assert_eq!(problem.exit(), crate::exit::Exit::Usage, "{words}");
+    }
+}
+
+#[test]
+fn help_and_version_are_answers() {
+    for words in [
+        "moat --help",
+        "moat -h",
+        "moat --version",
+        "moat generate --help",
+    ] {
+        assert!(parse_words(words).unwrap().is_none(), "{words}");
+    }
+}
+
+#[test]
+fn an_unknown_command_is_named() {
+    let problem = parse_words("moat dance").unwrap_err();
+    insta::assert_snapshot!(problem.plain(), @"
+    error: unrecognized subcommand 'dance'
+
+    Usage: moat <COMMAND>
+
+    For more information, try '--help'.
+    ");
+}

@@ -1,0 +1,134 @@
+//! Standard output's only door.
+//!
+//! A reader that closes its end has seen enough: a broken pipe is success, and what follows is
+//! dropped. Every other failure to write is reported once, at the end.
+
+use std::borrow::Cow;
+use std::fmt::{self, Write as _};
+use std::io::{self, ErrorKind, IsTerminal, Write};
+
+use serde::Serialize;
+
+use crate::problem::Problem;
+
+/// Where a command writes its result.
+pub(crate) struct Output {
+    sink: Box<dyn Write + Send>,
+    terminal: bool,
+    failure: Option<io::Error>,
+}
+
+impl Output {
+    /// Standard output.
+    pub(crate) fn stdout() -> Self {
+        Self {
+            sink: Box::new(io::stdout()),
+            terminal: io::stdout().is_terminal(),
+            failure: None,
+        }
+    }
+
+    /// Any other sink, for tests; it is no terminal.
+    #[cfg(test)]
+    pub(crate) fn to(sink: impl Write + Send + 'static) -> Self {
+        Self {
+            sink: Box::new(sink),
+            terminal: false,
+            failure: None,
+        }
+    }
+
+    /// Whether a person reads along.
+    pub(crate) const fn is_terminal(&self) -> bool {
+        self.terminal
+    }
+
+    /// Writes one line for people. Control characters in it are escaped: a line is a line.
+    pub(crate) fn line(&mut self, text: impl fmt::Display) {
+        let text = text.to_string();
+        self.put(format_args!("{}\n", printable(&text)));
+    }
+
+    /// Writes text that is already in its final form: generated files, help.
+    pub(crate) fn text(&mut self, text: impl fmt::Display) {
+        self.put(format_args!("{text}"));
+    }
+
+    /// Writes one value as one line of JSON.
+    pub(crate) fn json(&mut self, value: &impl Serialize) -> Result<(), Problem> {
+        let text = serde_json::to_string(value)
+            .map_err(|error| Problem::failed(format!("cannot write JSON: {error}")))?;
+        self.put(format_args!("{text}\n"));
+        Ok(())
+    }
+
+    /// Whether the reader has gone, so that a command that follows something may end.
+    pub(crate) const fn is_closed(&self) -> bool {
+        self.failure.is_some()
+    }
+
+    /// Hands over what was written.
+    pub(crate) fn flush(&mut self) {
+        if self.failure.is_none() {
+            self.failure = self.sink.flush().err();
+        }
+    }
+
+    /// Flushes, and says whether everything was written that somebody wanted to read.
+    pub(crate) fn finish(&mut self) -> Result<(), Problem> {
+        self.flush();
+        match self.failure.take() {
+            Some(error) if error.kind() != ErrorKind::BrokenPipe => Err(Problem::failed(format!(
+                "cannot write to standard output: {error}"
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    fn put(&mut self, text: fmt::Arguments<'_>) {
+        if self.failure.is_none() {
+            self.failure = self.sink.write_fmt(text).err();
+        }
+    }
+}
+
+impl fmt::Debug for Output {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Output")
+            .field("terminal", &self.terminal)
+            .field("failure", &self.failure)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Standard output as a plain sink, for a proxy that writes its records there.
+pub(crate) fn record_sink() -> Box<dyn Write + Send> {
+    Box::new(io::stdout())
+}
+
+/// The text with everything escaped that could move a terminal's cursor, hide text or begin a
+/// line of its own: control characters and the marks that change the direction of writing.
+pub(crate) fn printable(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(is_unprintable) {
+        return Cow::Borrowed(text);
+    }
+    let mut escaped = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        if is_unprintable(c) {
+            // Writing to a `String` cannot fail.
+            let _ = write!(escaped, "\\u{:04x}", u32::from(c));
+        } else {
+            escaped.push(c);
+        }
+    }
+    Cow::Owned(escaped)
+}
+
+/// Whether a character may not reach a terminal or a line of a log as it is.
+pub(crate) fn is_unprintable(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,256 @@
+//! What went wrong, as a person sees it on standard error, with the exit code that belongs to it.
+
+use std::fmt::Write as _;
+use std::io::{self, IsTerminal, Write as _};
+
+use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use moat_policy::diagnostic::{Diagnostic, Severity};
+
+use crate::exit::Exit;
+use crate::output::printable;
+
+/// A command could not do what was asked.
+#[derive(Debug)]
+pub(crate) struct Problem {
+    exit: Exit,
+    text: Text,
+}
+
+#[derive(Debug)]
+enum Text {
+    /// One sentence and, where there is one, a way out.
+    Message {
+        message: String,
+        hint: Option<String>,
+    },
+    /// The findings about policy files.
+    Findings(Vec<Diagnostic>),
+    /// Text in its final form, plain and with colour.
+    Rendered { plain: String, coloured: String },
+}
+
+impl Problem {
+    /// The command line, the configuration or a file of it is wrong.
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self::message(Exit::Usage, message.into())
+    }
+
+    /// The operation failed.
+    pub(crate) fn failed(message: impl Into<String>) -> Self {
+        Self::message(Exit::Failed, message.into())
+    }
+
+    /// A policy does not load.
+    pub(crate) fn policy(findings: Vec<Diagnostic>) -> Self {
+        Self {
+            exit: Exit::Usage,
+            text: Text::Findings(findings),
+        }
+    }
+
+    /// What the command line grammar says about a mistake.
+    pub(crate) fn grammar(error: &clap::Error) -> Self {
+        let rendered = error.render();
+        Self {
+            exit: Exit::Usage,
+            text: Text::Rendered {
+                plain: rendered.to_string(),
+                coloured: rendered.ansi().to_string(),
+            },
+        }
+    }
+
+    /// Adds what to do about it.
+    pub(crate) fn with_hint(mut self, text: impl Into<String>) -> Self {
+        if let Text::Message { hint, .. } = &mut self.text {
+            *hint = Some(text.into());
+        }
+        self
+    }
+
+    /// The exit code.
+    pub(crate) const fn exit(&self) -> Exit {
+        self.exit
+    }
+
+    /// The text without colour.
+    pub(crate) fn plain(&self) -> String {
+        self.render(Colour::Off)
+    }
+
+    /// Writes the text to standard error, with colour where a person reads it there.
+    pub(crate) fn report(&self) {
+        let text = self.render(Colour::of_stderr());
+        // Where standard error is gone there is nobody left to tell.
+        let _ = writeln!(io::stderr(), "{}", text.trim_end());
+    }
+
+    fn message(exit: Exit, message: String) -> Self {
+        let hint = None;
+        Self {
+            exit,
+            text: Text::Message { message, hint },
+        }
+    }
+
+    fn render(&self, colour: Colour) -> String {
+        match &self.text {
+            Text::Message { message, hint } => {
+                let mut text = title(colour, message);
+                if let Some(hint) = hint {
+                    // Writing to a `String` cannot fail.
+                    let _ = write!(text, "\nhint: {}", lines(hint));
+                }
+                text
+            }
+            Text::Findings(findings) => render_findings(findings, colour),
+            Text::Rendered { plain, coloured } => {
+                let text = match colour {
+                    Colour::Off => plain,
+                    Colour::On => coloured,
+                };
+                text.trim_end().to_owned()
+            }
+        }
+    }
+}
+
+/// Writes one line for people to standard error: progress, warnings.
+pub(crate) fn note(text: impl std::fmt::Display) {
+    // Where standard error is gone there is nobody left to tell.
+    let _ = writeln!(io::stderr(), "{}", lines(&text.to_string()));
+}
+
+/// Writes findings to standard error as they are rendered for people.
+pub(crate) fn report_findings(findings: &[Diagnostic]) {
+    if !findings.is_empty() {
+        let _ = writeln!(
+            io::stderr(),
+            "{}",
+            render_findings(findings, Colour::of_stderr())
+        );
+    }
+}
+
+/// The findings as text without colour: for logs and for tests.
+pub(crate) fn findings_as_text(findings: &[Diagnostic]) -> String {
+    render_findings(findings, Colour::Off)
+}
+
+/// Every finding with its place and an excerpt, a blank line between them.
+fn render_findings(findings: &[Diagnostic], colour: Colour) -> String {
+    let rendered: Vec<String> = findings
+        .iter()
+        .map(|finding| render_finding(finding, colour))
+        .collect();
+    rendered.join("\n\n")
+}
+
+fn render_finding(finding: &Diagnostic, colour: Colour) -> String {
+    let excerpt = Excerpt::of(finding);
+    let message = printable(&finding.message);
+    let name = printable(&finding.source.name);
+    let help = finding.help.as_deref().map(lines);
+    let snippet = Snippet::source(excerpt.text)
+        .line_start(excerpt.line)
+        .path(name)
+        .annotation(AnnotationKind::Primary.span(excerpt.start..excerpt.end));
+    let mut group = Group::with_title(
+        level(finding.severity)
+            .primary_title(message)
+            .id(finding.code),
+    )
+    .element(snippet);
+    if let Some(help) = help {
+        group = group.element(Level::HELP.message(help));
+    }
+    colour.renderer().render(&[group])
+}
+
+/// The lines that a span touches: a policy may be large, and only these are shown.
+struct Excerpt<'a> {
+    text: &'a str,
+    line: usize,
+    start: usize,
+    end: usize,
+}
+
+impl<'a> Excerpt<'a> {
+    /// How much of the line before and of the span is shown at most: an entry has 320 bytes.
+    const LIMIT: usize = 400;
+
+    fn of(finding: &'a Diagnostic) -> Self {
+        let text: &str = &finding.source.text;
+        let start = floor(text, finding.span.start);
+        let end = floor(text, finding.span.end.clamp(start, start + Self::LIMIT));
+        let (before, after) = text.split_at_checked(start).unwrap_or((text, ""));
+        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+        let from = floor(text, line_start.max(start.saturating_sub(Self::LIMIT)));
+        let rest = after.get(end - start..).unwrap_or("");
+        let to = rest.find('\n').map_or(text.len(), |at| end + at);
+        let to = floor(text, to.min(end + Self::LIMIT));
+        Self {
+            text: text.get(from..to).unwrap_or(""),
+            line: finding.span.line.max(1) as usize,
+            start: start - from,
+            end: end - from,
+        }
+    }
+}
+
+/// The last character boundary at or before a byte of the text.
+fn floor(text: &str, at: usize) -> usize {
+    let mut at = at.min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}
+
+fn level(severity: Severity) -> Level<'static> {
+    match severity {
+        Severity::Error => Level::ERROR,
+        Severity::Warning => Level::WARNING,
+    }
+}
+
+fn title(colour: Colour, message: &str) -> String {
+    let group = Group::with_title(Level::ERROR.primary_title(lines(message)));
+    colour.renderer().render(&[group])
+}
+
+/// Text of several lines, each of them made printable.
+fn lines(text: &str) -> String {
+    let lines: Vec<_> = text.lines().map(printable).collect();
+    lines.join("\n")
+}
+
+/// Whether text for people is coloured; colour never carries meaning alone.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Colour {
+    Off,
+    On,
+}
+
+impl Colour {
+    /// On where standard error is a terminal and nobody asked for none.
+    fn of_stderr() -> Self {
+        let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
+        if refused || dumb || !io::stderr().is_terminal() {
+            Self::Off
+        } else {
+            Self::On
+        }
+    }
+
+    const fn renderer(self) -> Renderer {
+        match self {
+            Self::Off => Renderer::plain(),
+            Self::On => Renderer::styled(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

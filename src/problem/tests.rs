@@ -1,0 +1,63 @@
+use moat_policy::source::{SourceFile, Span};
+
+use super::*;
+
+fn finding(text: &str, start: usize, end: usize, line: u32) -> Diagnostic {
+    Diagnostic {
+        code: "P012",
+        severity: Severity::Error,
+        message: "unknown key `hosst`".to_owned(),
+        help: Some("did you mean `host`?".to_owned()),
+        source: SourceFile::new("policy.yaml", text),
+        span: Span {
+            start,
+            end,
+            line,
+            column: 1,
+        },
+    }
+}
+
+#[test]
+fn a_message_has_a_hint_of_its_own_line() {
+    let problem = Problem::usage("cannot read `a\u{1b}b`").with_hint("look there\nand there");
+    insta::assert_snapshot!(problem.plain(), @r"
+    error: cannot read `a\u001bb`
+    hint: look there
+    and there
+    ");
+}
+
+#[test]
+fn a_finding_shows_its_place_and_a_fix() {
+    let problem = Problem::policy(vec![finding(
+        "version: 1\nhosst: a\nallow: []\n",
+        11,
+        16,
+        2,
+    )]);
+    insta::assert_snapshot!(problem.plain(), @"
+    error[P012]: unknown key `hosst`
+     --> policy.yaml:2:1
+      |
+    2 | hosst: a
+      | ^^^^^
+      |
+      = help: did you mean `host`?
+    ");
+}
+
+#[test]
+fn a_span_that_is_out_of_the_text_or_inside_a_character_is_still_shown() {
+    for (start, end) in [(0, 0), (1, 2), (3, 9_999), (9_999, 9_999), (5, 2)] {
+        let text = findings_as_text(&[finding("ü: ü\n", start, end, 1)]);
+        assert!(text.contains("unknown key"), "{text}");
+    }
+}
+
+#[test]
+fn a_very_long_line_is_cut() {
+    let line = "x".repeat(100_000);
+    let text = findings_as_text(&[finding(&line, 50_000, 50_010, 1)]);
+    assert!(text.len() < 4_000, "{}", text.len());
+}

@@ -1,0 +1,128 @@
+//! The state directory: what running proxies say about themselves, for the commands that ask.
+//!
+//! Each proxy writes `run/<pid>.json`, readable by its user alone, and removes it at its end.
+//! A file that a killed proxy left behind is recognised by its process and ignored.
+
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::process::{Pid, test_kill_process};
+use serde::{Deserialize, Serialize};
+
+/// The largest run file that is read: far more than any proxy writes.
+const MAX_RUN_FILE: u64 = 1 << 20;
+
+/// One running proxy.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub(crate) struct Running {
+    /// The process.
+    pub(crate) pid: u32,
+    /// When it started, RFC 3339 in UTC.
+    pub(crate) started: String,
+    /// The kernel's start time of the process: a process id is used again, this pair is not.
+    pub(crate) start_ticks: Option<u64>,
+    /// The version of Moat.
+    pub(crate) version: String,
+    /// What clients connect to, such as `http://127.0.0.1:3128`.
+    pub(crate) listeners: Vec<String>,
+    /// The admin listener.
+    pub(crate) admin: Option<std::net::SocketAddr>,
+    /// The record file; absent when records go elsewhere.
+    pub(crate) record: Option<PathBuf>,
+    /// The policy files that it reads; empty for the built-in default.
+    pub(crate) policy: Vec<PathBuf>,
+    /// Whether it observes instead of enforcing.
+    pub(crate) observe: bool,
+}
+
+/// A written run file; dropping it removes the file.
+#[derive(Debug)]
+pub(crate) struct RunFile(PathBuf);
+
+impl RunFile {
+    /// Writes the file of this process into the directory, which is made if need be.
+    pub(crate) fn write(directory: &Path, running: &Running) -> io::Result<Self> {
+        make_private(directory)?;
+        let path = directory.join(format!("{}.json", running.pid));
+        let new = directory.join(format!("{}.json.new", running.pid));
+        // A left-over of a killed process with the same id.
+        match fs::remove_file(&new) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&new)?;
+        file.write_all(&serde_json::to_vec(running)?)?;
+        file.write_all(b"\n")?;
+        fs::rename(&new, &path)?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for RunFile {
+    fn drop(&mut self) {
+        // A file that cannot be removed is recognised as stale by its process.
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+/// Makes a directory, and those above it, for this user alone.
+pub(crate) fn make_private(directory: &Path) -> io::Result<()> {
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(directory)
+}
+
+/// The proxies that run now, the newest first. What is no run file or stale is left out.
+pub(crate) fn running(directory: &Path) -> io::Result<Vec<Running>> {
+    let entries = match fs::read_dir(directory) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
+    let mut found = Vec::new();
+    for entry in entries {
+        let path = entry?.path();
+        if path
+            .extension()
+            .is_some_and(|extension| extension == "json")
+        {
+            found.extend(read(&path).filter(is_alive));
+        }
+    }
+    found.sort_by(|a: &Running, b| b.started.cmp(&a.started).then(b.pid.cmp(&a.pid)));
+    Ok(found)
+}
+
+/// The kernel's start time of a process, in clock ticks since boot.
+pub(crate) fn start_ticks(pid: u32) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name of the program, in parentheses, may itself hold parentheses and spaces. After the
+    // last one come the fields from the third on; the start time is the 22nd.
+    let (_, fields) = stat.rsplit_once(')')?;
+    fields.split_ascii_whitespace().nth(19)?.parse().ok()
+}
+
+fn read(path: &Path) -> Option<Running> {
+    let size = fs::metadata(path).ok()?.len();
+    if size > MAX_RUN_FILE {
+        return None;
+    }
+    serde_json::from_slice(&fs::read(path).ok()?).ok()
+}
+
+fn is_alive(running: &Running) -> bool {
+    let Some(pid) = i32::try_from(running.pid).ok().and_then(Pid::from_raw) else {
+        return false;
+    };
+    let exists = !matches!(test_kill_process(pid), Err(rustix::io::Errno::SRCH));
+    exists && running.start_ticks == start_ticks(running.pid)
+}
+
+#[cfg(test)]
+mod tests;
