@@ -10,6 +10,7 @@ pub mod address;
 pub mod compile;
 pub mod diagnostic;
 pub mod document;
+pub mod edit;
 pub mod entry;
 pub mod gate;
 pub mod host;
