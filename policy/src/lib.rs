@@ -21,5 +21,6 @@ pub mod port;
 pub mod preset;
 pub mod record;
 pub mod request;
+mod shape;
 pub mod source;
 pub mod verdict;

@@ -51,4 +51,28 @@ codes! {
     EMPTY = "P011":
         "The file is empty."
         "An empty file is more often an accident than a wish; a policy that allows nothing is `version: 1` alone.";
+    NOTHING = "P012":
+        "A key holds nothing where a value belongs."
+        "YAML reads a key without a value as null, and a list of nothing could hide a lost rule; write `[]` for an empty list, or remove the key.";
+    KIND = "P013":
+        "A value is of another kind than its key holds."
+        "For example a single text where a list belongs, or a word that is none of the choices.";
+    RETYPED = "P014":
+        "A bare word that YAML does not read as a text."
+        "Some YAML versions take `on`, `no`, `null`, `1.5` or a date for something else than a text; in quotes all of them agree.";
+    UNKNOWN_KEY = "P015":
+        "A key that the policy language does not have."
+        "A misspelled key would be a rule that silently does nothing, so it is an error.";
+    MISSING = "P016":
+        "A key that must be there is missing."
+        "A file has a `version`, a group an `id`, a test a `request` and an `expect`.";
+    VERSION = "P017":
+        "The version of the policy language is unknown."
+        "This program reads version 1; a file of a later version may mean something that it cannot enforce.";
+    LATER = "P018":
+        "A part of the policy language that this version does not support yet."
+        "`secrets`, `roles`, `budget`, `binaries` and `tls: terminate` are refused rather than ignored: a rule with a part left out would mean something else.";
+    READERS = "P019":
+        "Two YAML readers understand the file differently."
+        "A file is read by a strict reader for the places and by another for the values; where they disagree, people would too. Write the place more plainly, usually with quotes and without tabs.";
 }
