@@ -330,7 +330,7 @@ impl<'s> Walk<'s> {
     }
 }
 
-fn empty(source: &SourceFile) -> Diagnostic {
+pub(crate) fn empty(source: &SourceFile) -> Diagnostic {
     Diagnostic::error(code::EMPTY, source, source.span(0, 0), "the file is empty")
         .with_help("a policy begins with `version: 1`; without any allow group it allows nothing")
 }

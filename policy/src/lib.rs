@@ -21,6 +21,7 @@ pub mod port;
 pub mod preset;
 pub mod record;
 pub mod request;
+pub mod request_text;
 mod shape;
 pub mod source;
 pub mod verdict;

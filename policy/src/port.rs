@@ -90,6 +90,13 @@ impl PortSet {
         self.0.is_empty()
     }
 
+    /// The inclusive ranges as ports, in ascending order.
+    pub fn pairs(&self) -> impl Iterator<Item = (Port, Port)> {
+        self.0
+            .iter()
+            .filter_map(|&(low, high)| Some((Port::from_number(low)?, Port::from_number(high)?)))
+    }
+
     /// The inclusive ranges, in ascending order.
     pub fn ranges(&self) -> &[(u16, u16)] {
         &self.0

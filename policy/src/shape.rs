@@ -6,13 +6,12 @@
 
 use crate::diagnostic::{Diagnostic, code};
 use crate::gate::{Kind, Node, Style};
+use crate::preset::nearest;
 use crate::source::SourceFile;
 
-mod guess;
 mod table;
 mod word;
 
-pub(crate) use guess::nearest;
 pub(crate) use table::DOCUMENT;
 
 /// What a value may be.
@@ -29,11 +28,11 @@ pub(crate) enum Shape {
     /// One of these words.
     Choice(&'static [&'static str]),
     /// A list of one shape.
-    List(&'static Shape),
+    List(&'static Self),
     /// A mapping with these keys.
     Map(&'static [Key]),
     /// A single value of the first shape, or a collection of the second.
-    Either(&'static Shape, &'static Shape),
+    Either(&'static Self, &'static Self),
     /// Not looked into: what a later version will define.
     Anything,
 }
@@ -102,9 +101,10 @@ impl Check<'_> {
             }
             (Shape::Map(keys), Kind::Map) => self.mapping(keys, node, at, name),
             (Shape::List(_) | Shape::Map(_), Kind::Scalar(..)) if node.is_null() => {
-                let help = match shape {
-                    Shape::List(_) => "write `[]` for an empty list, or remove the key",
-                    _ => "fill it in, or remove the key",
+                let help = if matches!(shape, Shape::List(_)) {
+                    "write `[]` for an empty list, or remove the key"
+                } else {
+                    "fill it in, or remove the key"
                 };
                 self.problem(code::NOTHING, at, format!("{name} holds nothing"), help);
             }
@@ -123,7 +123,7 @@ impl Check<'_> {
         style: Style,
     ) {
         let fits = match shape {
-            Shape::Text | Shape::Word if node.is_null() => {
+            _ if node.is_null() && !matches!(shape, Shape::Anything) => {
                 let help = "fill it in, or quote it if the text itself is meant";
                 let at = if text.is_empty() { at } else { node };
                 self.problem(code::NOTHING, at, format!("{name} holds nothing"), help);
@@ -186,19 +186,24 @@ impl Check<'_> {
 
     fn unknown(&mut self, keys: &'static [Key], key: Node<'_>, text: &str) {
         let names = keys.iter().map(|known| known.name);
-        let help = match nearest(text, names.clone()) {
-            Some(known) => format!("did you mean `{known}`?"),
-            None => {
-                let names: Vec<&str> = names.collect();
-                format!("here stands {}", alternatives(&names))
-            }
+        let help = if let Some(known) = nearest(text, names.clone()) {
+            format!("did you mean `{known}`?")
+        } else {
+            let names: Vec<&str> = names.collect();
+            format!("the keys here are {}", list(&names, " and "))
         };
-        self.problem(code::UNKNOWN_KEY, key, format!("unknown key `{text}`"), &help);
+        self.problem(
+            code::UNKNOWN_KEY,
+            key,
+            format!("unknown key `{text}`"),
+            &help,
+        );
     }
 
     fn mismatch(&mut self, shape: &'static Shape, node: Node<'_>, name: &str) {
         let found = match node.kind() {
-            Kind::Scalar(text, _) => format!("`{}`", shorten(text)),
+            Kind::Scalar(text, Style::Quoted) => format!("the text `{}`", shorten(text)),
+            Kind::Scalar(text, Style::Plain) => format!("`{}`", shorten(text)),
             Kind::List => "a list".to_owned(),
             Kind::Map => "a mapping".to_owned(),
         };
@@ -227,12 +232,16 @@ impl Check<'_> {
 }
 
 /// The words of a choice as a person lists them.
-pub(crate) fn alternatives(words: &[&str]) -> String {
+fn alternatives(words: &[&str]) -> String {
+    list(words, " or ")
+}
+
+fn list(words: &[&str], last: &str) -> String {
     let mut text = String::new();
     for (index, word) in words.iter().enumerate() {
         if index > 0 {
             let is_last = index.saturating_add(1) == words.len();
-            text.push_str(if is_last { " or " } else { ", " });
+            text.push_str(if is_last { last } else { ", " });
         }
         text.push('`');
         text.push_str(word);

@@ -45,6 +45,19 @@ impl SourceFile {
         }
     }
 
+    /// The span of a whole line, counted from 1; of the end of the text for a line beyond it.
+    pub fn line(&self, number: usize) -> Span {
+        let mut start = 0;
+        for (index, line) in self.text.split_inclusive('\n').enumerate() {
+            if index.saturating_add(1) == number {
+                let length = line.trim_end_matches(['\r', '\n']).len();
+                return self.span(start, start.saturating_add(length));
+            }
+            start = start.saturating_add(line.len());
+        }
+        self.span(start, start)
+    }
+
     fn floor(&self, at: usize) -> usize {
         let mut at = at.min(self.text.len());
         while !self.text.is_char_boundary(at) {

@@ -75,4 +75,32 @@ codes! {
     READERS = "P019":
         "Two YAML readers understand the file differently."
         "A file is read by a strict reader for the places and by another for the values; where they disagree, people would too. Write the place more plainly, usually with quotes and without tabs.";
+    ENTRY = "P020":
+        "An entry that cannot be read, or that could never match."
+        "An entry is a name, a pattern or an address with optional ports: `docs.example`, `*.docs.example:443`, `10.20.0.0/16:5432`. A mapping has one of `host`, `cidr` and `preset`.";
+    DUPLICATE_ID = "P021":
+        "Two groups of one file have the same id."
+        "Refusals and records name a group by its id, so it must mean one group.";
+    ONLY_EXCLUSIONS = "P022":
+        "A list holds only exclusions."
+        "An exclusion takes something out of its own list; a list of nothing else names nothing. A deny group is the way to refuse a host everywhere.";
+    PRESET = "P023":
+        "There is no preset of that name."
+        "`moat preset list` shows the names.";
+    ID = "P024":
+        "An id that cannot stand in a header or a command."
+        "Use at most 64 letters, digits and `-`, `_`, `.` or `/`.";
+    TEXT = "P025":
+        "A text that is empty, too long or not one line, or an amount that cannot be read.";
+    UNTIL = "P026":
+        "The end of an entry cannot be read."
+        "Write a time of RFC 3339 with a zone, for example 2026-12-31T00:00:00Z.";
+    REQUEST = "P027":
+        "The request of a test cannot be read."
+        "A request is a host, HOST:PORT, or an http, https, ws or wss URL. Only of an `http:` URL a method is known.";
+    EMPTY_GROUP = "P028":
+        "A group names nothing."
+        "A group has at least one list, such as `net`.";
+    HTTP = "P029":
+        "Methods or paths that cannot be read, or that could never match.";
 }

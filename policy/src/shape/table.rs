@@ -39,8 +39,16 @@ const fn later(name: &'static str, about: &'static str) -> Key {
 
 /// The whole file.
 pub(crate) static DOCUMENT: Shape = Shape::Map(&[
-    required("version", Shape::Number, "the version of the policy language: 1"),
-    optional("defaults", Shape::Map(DEFAULTS), "what happens where no group matches"),
+    required(
+        "version",
+        Shape::Number,
+        "the version of the policy language: 1",
+    ),
+    optional(
+        "defaults",
+        Shape::Map(DEFAULTS),
+        "what happens where no group matches",
+    ),
     optional(
         "exclusive",
         Shape::Flag,
@@ -49,30 +57,54 @@ pub(crate) static DOCUMENT: Shape = Shape::Map(&[
     optional("allow", GROUPS, "groups that let through"),
     optional("deny", GROUPS, "groups that refuse, whatever else allows"),
     optional("ask", GROUPS, "groups that leave the decision to a person"),
-    optional("sandbox", Shape::Map(SANDBOX), "what a sandboxed command may touch"),
+    optional(
+        "sandbox",
+        Shape::Map(SANDBOX),
+        "what a sandboxed command may touch",
+    ),
     later("secrets", "credentials that the proxy adds"),
     later("roles", "policies of single clients"),
     later("budget", "limits of requests and bytes"),
-    optional("tests", Shape::List(&Shape::Map(CASE)), "requests with the effect that each must have"),
+    optional(
+        "tests",
+        Shape::List(&Shape::Map(CASE)),
+        "requests with the effect that each must have",
+    ),
 ]);
 
 const DEFAULTS: &[Key] = &[
     optional("net", NET_EFFECTS, "any connection; `deny` when unset"),
-    optional("fetch", NET_EFFECTS, "an agent's read-only fetch tool; `ask` when unset"),
+    optional(
+        "fetch",
+        NET_EFFECTS,
+        "an agent's read-only fetch tool; `ask` when unset",
+    ),
     optional("fs.read", HOOK_EFFECTS, "reading files"),
     optional("fs.write", HOOK_EFFECTS, "writing files"),
     optional("shell", HOOK_EFFECTS, "shell commands"),
     optional("env.read", HOOK_EFFECTS, "reading environment variables"),
     optional("env.set", HOOK_EFFECTS, "setting environment variables"),
     optional("mcp", HOOK_EFFECTS, "tools of MCP servers"),
-    optional("*", HOOK_EFFECTS, "every kind but `net` and `fetch`; `pass` when unset"),
+    optional(
+        "*",
+        HOOK_EFFECTS,
+        "every kind but `net` and `fetch`; `pass` when unset",
+    ),
 ];
 
 const GROUP: &[Key] = &[
     required("id", Shape::Word, "a name that is unique in its file"),
-    optional("reason", Shape::Text, "why the group is there; shown in refusals"),
+    optional(
+        "reason",
+        Shape::Text,
+        "why the group is there; shown in refusals",
+    ),
     optional("net", ENTRIES, "hosts and addresses of any connection"),
-    optional("fetch", ENTRIES, "hosts and addresses of an agent's fetch tool alone"),
+    optional(
+        "fetch",
+        ENTRIES,
+        "hosts and addresses of an agent's fetch tool alone",
+    ),
     optional("fs.read", WORDS, "paths that may be read"),
     optional("fs.write", WORDS, "paths that may be written"),
     optional("shell", WORDS, "command lines"),
@@ -86,15 +118,31 @@ const ENTRY: Shape = Shape::Either(
     &Shape::Word,
     &Shape::Map(&[
         optional("preset", Shape::Word, "the name of a list that Moat knows"),
-        optional("host", Shape::Word, "a name or a pattern of names, without ports"),
-        optional("cidr", Shape::Word, "an address or a range of addresses, without ports"),
+        optional(
+            "host",
+            Shape::Word,
+            "a name or a pattern of names, without ports",
+        ),
+        optional(
+            "cidr",
+            Shape::Word,
+            "an address or a range of addresses, without ports",
+        ),
         optional(
             "ports",
             Shape::Either(&Shape::Text, &TEXTS),
             "ports and ranges of ports; left out: 80 and 443 in `allow`, else every port",
         ),
-        optional("methods", TEXTS, "HTTP methods, judged where they are visible"),
-        optional("paths", TEXTS, "globs of URL paths, judged where they are visible"),
+        optional(
+            "methods",
+            TEXTS,
+            "HTTP methods, judged where they are visible",
+        ),
+        optional(
+            "paths",
+            TEXTS,
+            "globs of URL paths, judged where they are visible",
+        ),
         later("binaries", "the programs that may connect"),
         optional(
             "tls",
@@ -106,7 +154,11 @@ const ENTRY: Shape = Shape::Either(
             Shape::Choice(&["match", "any"]),
             "whether the TLS server name must be the permitted host",
         ),
-        optional("until", Shape::Text, "when the entry ends, as 2026-12-31T00:00:00Z"),
+        optional(
+            "until",
+            Shape::Text,
+            "when the entry ends, as 2026-12-31T00:00:00Z",
+        ),
     ]),
 );
 
@@ -117,7 +169,11 @@ const SANDBOX: &[Key] = &[
     optional("unix_sockets", WORDS, "Unix sockets that stay reachable"),
     optional("credentials", WORDS, "credential files that stay readable"),
     optional("limits", Shape::Map(LIMITS), "what the command may use up"),
-    optional("lifetime", Shape::Word, "how long the command may run, as 2h"),
+    optional(
+        "lifetime",
+        Shape::Word,
+        "how long the command may run, as 2h",
+    ),
     optional(
         "require",
         Shape::Choice(&["namespace", "isolate", "landlock"]),
@@ -132,12 +188,20 @@ const LIMITS: &[Key] = &[
 ];
 
 const CASE: &[Key] = &[
-    required("request", Shape::Word, "a URL, or a host with or without a port"),
+    required(
+        "request",
+        Shape::Word,
+        "a URL, or a host with or without a port",
+    ),
     required(
         "expect",
         Shape::Choice(&["allow", "deny", "ask"]),
         "the effect that the request must have",
     ),
     optional("kind", Shape::Choice(&["net", "fetch"]), "`net` when unset"),
-    optional("method", Shape::Text, "the HTTP method of a plain HTTP request"),
+    optional(
+        "method",
+        Shape::Text,
+        "the HTTP method of a plain HTTP request",
+    ),
 ];

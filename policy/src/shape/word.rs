@@ -36,18 +36,26 @@ fn is_number(text: &str) -> bool {
     let sixty = text.split(':');
     if text.contains(':') {
         return sixty.clone().all(|part| {
-            !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'_' | b'.'))
+            !part.is_empty()
+                && part
+                    .bytes()
+                    .all(|b| b.is_ascii_digit() || matches!(b, b'_' | b'.'))
         }) && sixty.skip(1).all(|part| part.len() <= 2);
     }
     let (mantissa, exponent) = match text.split_once('e') {
-        Some((mantissa, exponent)) => (mantissa, exponent.strip_prefix(['+', '-']).unwrap_or(exponent)),
+        Some((mantissa, exponent)) => (
+            mantissa,
+            exponent.strip_prefix(['+', '-']).unwrap_or(exponent),
+        ),
         None => (text, "0"),
     };
     !exponent.is_empty()
         && exponent.bytes().all(|b| b.is_ascii_digit())
         && mantissa.bytes().filter(|&b| b == b'.').count() <= 1
         && mantissa.bytes().any(|b| b.is_ascii_digit())
-        && mantissa.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'.' | b'_'))
+        && mantissa
+            .bytes()
+            .all(|b| b.is_ascii_digit() || matches!(b, b'.' | b'_'))
 }
 
 /// Whether it begins like `2026-12-31`.
@@ -57,8 +65,7 @@ fn is_date(text: &str) -> bool {
         parts.next().is_some_and(|part| {
             let count = part.bytes().take_while(u8::is_ascii_digit).count();
             let rest = part.get(count..).unwrap_or("");
-            length.contains(&count)
-                && (rest.is_empty() || rest.starts_with(['t', 'T', ' ']))
+            length.contains(&count) && (rest.is_empty() || rest.starts_with(['t', 'T', ' ']))
         })
     };
     digits(4..=4) && digits(1..=2) && digits(1..=2)
