@@ -12,49 +12,47 @@ impl Reader<'_> {
         fields: &written::EntryFields,
         node: Node<'_>,
     ) -> Option<HttpRule> {
-        if fields.paths.is_some() {
-            let help = "remove it: a rule is never loaded with a part of it ignored";
-            self.problem_at(
-                node,
-                "paths",
-                code::LATER,
-                "`paths` is not supported yet",
-                help,
-            );
-        }
-        let methods = fields.methods.as_ref()?;
-        if methods.is_empty() {
-            let help = "remove it for every method";
-            self.problem_at(
-                node,
-                "methods",
-                code::HTTP,
-                "`methods` names no method",
-                help,
-            );
+        if fields.methods.is_none() && fields.paths.is_none() {
             return None;
         }
-        for (method, at) in self.step(Some(methods), node, "methods") {
-            self.same(method, at);
-            let token = !method.is_empty()
-                && method
-                    .bytes()
-                    .all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b));
-            if !token {
-                let message = format!("`{}` is no method", crate::shape::shorten(method));
-                self.problem(
-                    code::HTTP,
-                    at.span(),
-                    message,
-                    "write it as clients send it, for example GET",
-                );
-            }
+        let methods = self.http_values(fields.methods.as_deref(), node, "methods");
+        let paths = self.http_values(fields.paths.as_deref(), node, "paths");
+        let texts = |values: &[(&str, Node<'_>)]| -> Vec<String> {
+            values.iter().map(|&(text, _)| text.to_owned()).collect()
+        };
+        let error = match HttpRule::parse(&texts(&methods), &texts(&paths)) {
+            Ok(rule) => return Some(rule),
+            Err(error) => error,
+        };
+        let values = if error.key == "methods" {
+            methods
+        } else {
+            paths
+        };
+        let at = values.get(error.index).map_or(node, |&(_, at)| at);
+        self.problem(code::HTTP, at.span(), error.message, &error.help);
+        None
+    }
+
+    /// The texts of one key with their places; a list of nothing is a problem.
+    fn http_values<'w, 't>(
+        &mut self,
+        values: Option<&'w [String]>,
+        node: Node<'t>,
+        key: &'static str,
+    ) -> Vec<(&'w str, Node<'t>)> {
+        if values.is_some_and(<[String]>::is_empty) {
+            let message = format!("`{key}` names nothing");
+            let help = "remove it to match every one";
+            self.problem_at(node, key, code::HTTP, &message, help);
         }
-        Some(HttpRule {
-            methods: methods
-                .iter()
-                .map(|method| method.as_str().into())
-                .collect(),
-        })
+        let values = self.step(values, node, key);
+        for (text, at) in &values {
+            self.same(text, *at);
+        }
+        values
+            .into_iter()
+            .map(|(text, at)| (text.as_str(), at))
+            .collect()
     }
 }

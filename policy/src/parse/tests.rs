@@ -278,10 +278,10 @@ fn an_entry_mapping_names_one_thing() {
       help: write it as 2026-12-31T00:00:00Z, with a zone
     ");
     insta::assert_snapshot!(list("[{host: a.test, methods: []}, {host: a.test, methods: [\"G T\"]}]"), @"
-    p.yaml:4:26: error[P029]: `methods` names no method
-      help: remove it for every method
-    p.yaml:4:65: error[P029]: `G T` is no method
-      help: write it as clients send it, for example GET
+    p.yaml:4:26: error[P029]: `methods` names nothing
+      help: remove it to match every one
+    p.yaml:4:65: error[P029]: `G T` is no HTTP method
+      help: write methods like `GET`; leave `methods` out for every method
     ");
 }
 
