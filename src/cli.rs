@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::command::generate;
+use crate::command::{generate, preset};
 use crate::output::Output;
 use crate::problem::Problem;
 
@@ -31,6 +31,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
     Generate(generate::Arguments),
+    Preset(preset::Arguments),
 }
 
 /// Reads a command line. `None` when it asked for help or the version, which is then written.

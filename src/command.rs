@@ -1,6 +1,7 @@
 //! One verb a file: its arguments and a function.
 
 pub(crate) mod generate;
+pub(crate) mod preset;
 
 use crate::cli::Verb;
 use crate::context::Context;
@@ -11,5 +12,6 @@ use crate::problem::Problem;
 pub(crate) fn run(verb: Verb, context: &mut Context<'_>) -> Result<Exit, Problem> {
     match verb {
         Verb::Generate(arguments) => generate::run(arguments, context),
+        Verb::Preset(arguments) => preset::run(arguments, context),
     }
 }

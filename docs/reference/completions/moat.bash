@@ -19,6 +19,9 @@ _moat() {
             moat,generate)
                 cmd="moat__subcmd__generate"
                 ;;
+            moat,preset)
+                cmd="moat__subcmd__preset"
+                ;;
             moat__subcmd__generate,completions)
                 cmd="moat__subcmd__generate__subcmd__completions"
                 ;;
@@ -28,6 +31,15 @@ _moat() {
             moat__subcmd__generate,reference)
                 cmd="moat__subcmd__generate__subcmd__reference"
                 ;;
+            moat__subcmd__preset,explain)
+                cmd="moat__subcmd__preset__subcmd__explain"
+                ;;
+            moat__subcmd__preset,list)
+                cmd="moat__subcmd__preset__subcmd__list"
+                ;;
+            moat__subcmd__preset,show)
+                cmd="moat__subcmd__preset__subcmd__show"
+                ;;
             *)
                 ;;
         esac
@@ -35,7 +47,7 @@ _moat() {
 
     case "${cmd}" in
         moat)
-            opts="-h -V --help --version generate"
+            opts="-h -V --help --version generate preset"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -96,6 +108,62 @@ _moat() {
             ;;
         moat__subcmd__generate__subcmd__reference)
             opts="-h --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        moat__subcmd__preset)
+            opts="-h --help list show explain"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        moat__subcmd__preset__subcmd__explain)
+            opts="-h --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        moat__subcmd__preset__subcmd__list)
+            opts="-h --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        moat__subcmd__preset__subcmd__show)
+            opts="-h --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
