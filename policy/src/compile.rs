@@ -1,1 +1,299 @@
-//! Documents to a policy.
+//! Policy files to the policy that is asked.
+//!
+//! Everything that a single file cannot know happens here: whose allows count, which default
+//! holds, what ports and presets stand for. How a request finds its rule is the part of
+//! [`crate::policy`].
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry as Slot;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use sha2::{Digest, Sha256};
+
+use crate::diagnostic::{self, Diagnostic, code};
+use crate::document::{Document, EntryBody, Group, GroupEntry, GroupList, HostEntry};
+use crate::entry::{self, Entry, EntryList, Exclusion};
+use crate::layer::{self, Allows, LayerDocument, LayerInput, Origin};
+use crate::parse::parse;
+use crate::policy::Policy;
+use crate::port::PortSet;
+use crate::preset::{self, Preset, Purpose};
+use crate::source::{SourceFile, Span};
+use crate::verdict::{Effect, Rule};
+
+/// What holds where no policy file exists.
+pub const BUILT_IN: &str = "\
+# What holds while there is no policy file: deny everything but what a coding agent
+# needs to install and build. `moat preset show default` lists it.
+version: 1
+allow:
+  - id: default
+    reason: what a coding agent needs to install and build
+    net:
+      - preset: default
+";
+
+/// How many hexadecimal digits of the digest are kept.
+const DIGEST_DIGITS: usize = 12;
+
+/// A policy, and what it was made of.
+#[derive(Debug)]
+pub struct Compiled {
+    /// The policy, ready to be asked.
+    pub policy: Policy,
+    /// What was ignored because of the layers, in the order of the files. Other findings come
+    /// from [`crate::lint::lint`].
+    pub warnings: Vec<Diagnostic>,
+    /// The files, in the order in which they were given.
+    pub layers: Vec<LayerDocument>,
+}
+
+/// The built-in default as a file of the user.
+pub fn built_in() -> LayerInput {
+    LayerInput {
+        origin: Origin::User,
+        source: SourceFile::new("built-in default", BUILT_IN),
+    }
+}
+
+/// Reads files and puts them on top of one another. Their order does not matter, only their
+/// origins; no file at all is a policy that allows nothing.
+///
+/// # Errors
+/// All errors of all files.
+pub fn compile(inputs: Vec<LayerInput>) -> Result<Compiled, Vec<Diagnostic>> {
+    let mut layers = Vec::with_capacity(inputs.len());
+    let mut problems = Vec::new();
+    for LayerInput { origin, source } in inputs {
+        match parse(&source) {
+            Ok(document) => layers.push(LayerDocument { origin, document }),
+            Err(found) => problems.extend(found),
+        }
+    }
+    problems.extend(layer::misplaced(&layers));
+    let (defaults, mut warnings) = layer::defaults(&layers);
+    let exclusive = layer::is_exclusive(&layers);
+    let mut compiler = Compiler::default();
+    for layer in &layers {
+        let allows = layer::allows(layer, exclusive);
+        warnings.extend(ignored(&layer.document, allows));
+        for group in &layer.document.groups {
+            if group.effect != Effect::Allow || allows == Allows::Count {
+                compiler.group(layer, group);
+            }
+        }
+    }
+    problems.append(&mut compiler.problems);
+    if !problems.is_empty() {
+        diagnostic::sort(&mut problems);
+        return Err(problems);
+    }
+    let digest = digest(&layers, &compiler.presets);
+    diagnostic::sort(&mut warnings);
+    Ok(Compiled {
+        policy: Policy::build(compiler.lists, defaults, digest),
+        warnings,
+        layers,
+    })
+}
+
+/// One finding for all allow groups of a file that do not count.
+fn ignored(document: &Document, allows: Allows) -> Option<Diagnostic> {
+    let mut groups = document
+        .groups
+        .iter()
+        .filter(|group| group.effect == Effect::Allow);
+    let first = groups.next()?;
+    let count = groups.count().saturating_add(1);
+    let (code, why, help) = match allows {
+        Allows::Count => return None,
+        Allows::Untrusted => (
+            code::UNTRUSTED_ALLOW,
+            "nobody has trusted this file",
+            "`moat trust` lets them count for this project",
+        ),
+        Allows::Exclusive => (
+            code::EXCLUSIVE_ALLOW,
+            "the machine's policy is exclusive",
+            "only the machine's policy can allow; ask whoever keeps it",
+        ),
+    };
+    let groups = if count == 1 {
+        "allow group does"
+    } else {
+        "allow groups do"
+    };
+    let message = format!("{count} {groups} not count: {why}");
+    let finding = Diagnostic::warning(code, &document.source, first.id_span, message);
+    Some(finding.with_help(help))
+}
+
+#[derive(Default)]
+struct Compiler {
+    lists: Vec<EntryList>,
+    presets: HashMap<Arc<str>, Preset>,
+    problems: Vec<Diagnostic>,
+}
+
+/// What the entries of one list have in common.
+struct Frame<'a> {
+    layer: &'a LayerDocument,
+    group: &'a Group,
+}
+
+impl Compiler {
+    fn group(&mut self, layer: &LayerDocument, group: &Group) {
+        let frame = Frame { layer, group };
+        for list in &group.lists {
+            self.list(&frame, list);
+        }
+    }
+
+    fn list(&mut self, frame: &Frame<'_>, list: &GroupList) {
+        let mut compiled = EntryList {
+            effect: frame.group.effect,
+            layer: frame.layer.origin.layer(),
+            surface: list.surface,
+            entries: Vec::with_capacity(list.entries.len()),
+            exclusions: Vec::new(),
+        };
+        for entry in &list.entries {
+            match &entry.body {
+                EntryBody::Host(host) => compiled.entries.push(frame.host(entry, host)),
+                EntryBody::Exclusion { pattern, ports } => compiled.exclusions.push(Exclusion {
+                    pattern: pattern.clone(),
+                    ports: ports.clone().unwrap_or_else(PortSet::all),
+                }),
+                EntryBody::Preset { name, until } => {
+                    let entries = self.preset(frame, entry.span, name, *until);
+                    compiled.entries.extend(entries);
+                }
+            }
+        }
+        if !compiled.entries.is_empty() {
+            self.lists.push(compiled);
+        }
+    }
+
+    /// The entries that a preset stands for. A built-in list that cannot be read is an error of
+    /// the file that names it: a part of it would be another policy than the one that was meant.
+    fn preset(
+        &mut self,
+        frame: &Frame<'_>,
+        span: Span,
+        name: &Arc<str>,
+        until: Option<SystemTime>,
+    ) -> Vec<Entry> {
+        let source = &frame.layer.document.source;
+        let found = match self.presets.entry(Arc::clone(name)) {
+            Slot::Occupied(slot) => slot.into_mut(),
+            Slot::Vacant(slot) => match preset::find(name) {
+                Ok(preset) => slot.insert(preset),
+                Err(error) => {
+                    let problem = Diagnostic::error(code::PRESET, source, span, error.to_string());
+                    self.problems.push(problem);
+                    return Vec::new();
+                }
+            },
+        };
+        if found.purpose == Purpose::Deny && frame.group.effect == Effect::Allow {
+            let message = format!("the preset `{name}` lists what to refuse");
+            let problem = Diagnostic::error(code::PRESET, source, span, message);
+            self.problems
+                .push(problem.with_help("name it in a `deny` group"));
+            return Vec::new();
+        }
+        let mut entries = Vec::with_capacity(found.entries.len());
+        for row in &found.entries {
+            let text = row.entry();
+            match entry::parse(&text) {
+                Ok(parsed) if !parsed.negated => entries.push(Entry {
+                    pattern: parsed.pattern,
+                    ports: frame.ports(parsed.ports),
+                    http: None,
+                    tls: None,
+                    sni: None,
+                    until,
+                    rule: frame.rule(&text, span, Some(name)),
+                }),
+                Ok(_) | Err(_) => {
+                    let message = format!("the preset `{name}` holds `{text}`, which is no entry");
+                    self.problems
+                        .push(Diagnostic::error(code::PRESET, source, span, message));
+                }
+            }
+        }
+        entries
+    }
+}
+
+impl Frame<'_> {
+    fn host(&self, entry: &GroupEntry, host: &HostEntry) -> Entry {
+        Entry {
+            pattern: host.pattern.clone(),
+            ports: self.ports(host.ports.clone()),
+            http: host.http.clone(),
+            tls: host.tls,
+            sni: host.sni,
+            until: host.until,
+            rule: self.rule(&entry.text, entry.span, None),
+        }
+    }
+
+    /// Ports left out are those of the web where something is let through, else every port.
+    fn ports(&self, written: Option<PortSet>) -> PortSet {
+        written.unwrap_or_else(|| default_ports(self.group.effect))
+    }
+
+    fn rule(&self, text: &str, span: Span, preset: Option<&Arc<str>>) -> Arc<Rule> {
+        Arc::new(Rule {
+            id: Arc::clone(&self.group.id),
+            effect: self.group.effect,
+            layer: self.layer.origin.layer(),
+            reason: self.group.reason.clone(),
+            entry: text.into(),
+            preset: preset.cloned(),
+            file: Arc::clone(&self.layer.document.source.name),
+            line: span.line,
+        })
+    }
+}
+
+/// What an entry without ports means in a group of this effect.
+pub fn default_ports(effect: Effect) -> PortSet {
+    match effect {
+        Effect::Allow => PortSet::web(),
+        Effect::Pass | Effect::Ask | Effect::Deny => PortSet::all(),
+    }
+}
+
+/// The same texts with the same trust and the same presets have the same digest.
+fn digest(layers: &[LayerDocument], presets: &HashMap<Arc<str>, Preset>) -> Arc<str> {
+    let mut hash = Sha256::new();
+    let mut part = |text: &str| {
+        hash.update(u64::try_from(text.len()).unwrap_or(u64::MAX).to_be_bytes());
+        hash.update(text.as_bytes());
+    };
+    for layer in layers {
+        part(&format!("{:?}", layer.origin));
+        part(&layer.document.source.text);
+    }
+    let mut names: Vec<_> = presets.keys().collect();
+    names.sort();
+    for name in names {
+        part(name);
+        for entry in presets.get(name).map_or(&[][..], |preset| &preset.entries) {
+            part(&entry.entry());
+        }
+    }
+    let mut digits = String::new();
+    for byte in hash.finalize() {
+        digits.push_str(&format!("{byte:02x}"));
+    }
+    digits.truncate(DIGEST_DIGITS);
+    digits.into()
+}
+
+#[cfg(test)]
+mod tests;

@@ -15,6 +15,7 @@ pub mod entry;
 pub mod gate;
 pub mod host;
 pub mod http;
+pub mod layer;
 pub mod parse;
 pub mod policy;
 pub mod port;

@@ -103,4 +103,16 @@ codes! {
         "A group has at least one list, such as `net`.";
     HTTP = "P029":
         "Methods or paths that cannot be read, or that could never match.";
+    EXCLUSIVE = "P030":
+        "`exclusive` stands in a file that is not the machine's."
+        "Only the file of the whole machine, /etc/moat/policy.yaml, can make its own allow groups the only ones.";
+    UNTRUSTED_ALLOW = "L001":
+        "The allow groups of a project's file do not count, because nobody has trusted the file."
+        "A project's file comes with code that nobody may have read, so without trust it can only make things stricter. `moat trust` lets its allow groups count, until the file changes.";
+    EXCLUSIVE_ALLOW = "L002":
+        "Allow groups do not count, because the machine's policy is exclusive."
+        "The machine's file says `exclusive: true`: its own allow groups are the only ones.";
+    LOOSE_DEFAULT = "L003":
+        "A default is looser than the one that holds."
+        "The most trusted file that sets a default decides; others can only tighten it (deny, ask, pass, allow, from strict to loose).";
 }
