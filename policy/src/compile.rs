@@ -275,9 +275,14 @@ fn digest(layers: &[LayerDocument], presets: &HashMap<Arc<str>, Preset>) -> Arc<
         hash.update(u64::try_from(text.len()).unwrap_or(u64::MAX).to_be_bytes());
         hash.update(text.as_bytes());
     };
-    for layer in layers {
-        part(&format!("{:?}", layer.origin));
-        part(&layer.document.source.text);
+    let mut texts: Vec<_> = layers
+        .iter()
+        .map(|layer| (layer.origin, &layer.document.source.text))
+        .collect();
+    texts.sort();
+    for (origin, text) in texts {
+        part(&format!("{origin:?}"));
+        part(text);
     }
     let mut names: Vec<_> = presets.keys().collect();
     names.sort();
@@ -287,10 +292,7 @@ fn digest(layers: &[LayerDocument], presets: &HashMap<Arc<str>, Preset>) -> Arc<
             part(&entry.entry());
         }
     }
-    let mut digits = String::new();
-    for byte in hash.finalize() {
-        digits.push_str(&format!("{byte:02x}"));
-    }
+    let mut digits = format!("{:x}", hash.finalize());
     digits.truncate(DIGEST_DIGITS);
     digits.into()
 }

@@ -1,1 +1,86 @@
+use super::*;
 
+fn input(origin: Origin, text: &str) -> LayerInput {
+    LayerInput {
+        origin,
+        source: SourceFile::new(format!("{origin:?}.yaml"), &format!("version: 1\n{text}\n")),
+    }
+}
+
+fn join(diagnostics: &[Diagnostic]) -> String {
+    let lines: Vec<_> = diagnostics.iter().map(ToString::to_string).collect();
+    lines.join("\n")
+}
+
+const ALLOW: &str = "allow: [{id: a, net: [a.test]}, {id: b, net: [b.test]}]";
+
+#[test]
+fn the_built_in_default_compiles_without_findings() {
+    let compiled = compile(vec![built_in()]).unwrap();
+    assert_eq!(join(&compiled.warnings), "");
+    assert_eq!(
+        &*compiled.layers[0].document.source.name,
+        "built-in default"
+    );
+}
+
+#[test]
+fn allows_that_do_not_count_are_reported() {
+    let compiled = compile(vec![input(Origin::UntrustedProject, ALLOW)]).unwrap();
+    insta::assert_snapshot!(join(&compiled.warnings), @"
+    UntrustedProject.yaml:2:14: warning[L001]: 2 allow groups do not count: nobody has trusted this file
+      help: `moat trust` lets them count for this project
+    ");
+    let machine = input(Origin::Machine, "exclusive: true");
+    let user = input(Origin::User, "allow: [{id: a, net: [a.test]}]");
+    let compiled = compile(vec![user, machine, input(Origin::TrustedProject, ALLOW)]).unwrap();
+    insta::assert_snapshot!(join(&compiled.warnings), @"
+    TrustedProject.yaml:2:14: warning[L002]: 2 allow groups do not count: the machine's policy is exclusive
+      help: only the machine's policy can allow; ask whoever keeps it
+    User.yaml:2:14: warning[L002]: 1 allow group does not count: the machine's policy is exclusive
+      help: only the machine's policy can allow; ask whoever keeps it
+    ");
+}
+
+#[test]
+fn the_errors_of_all_files_come_together() {
+    let problems = compile(vec![
+        input(Origin::User, "allow: [{id: a, net: [a..test]}]"),
+        input(Origin::Machine, "alow: []"),
+        input(Origin::TrustedProject, "exclusive: true"),
+    ])
+    .unwrap_err();
+    insta::assert_snapshot!(join(&problems), @"
+    Machine.yaml:2:1: error[P015]: unknown key `alow`
+      help: did you mean `allow`?
+    TrustedProject.yaml:2:1: error[P030]: `exclusive` in a file that is not the machine's
+      help: remove it: only /etc/moat/policy.yaml can say so
+    User.yaml:2:23: error[P020]: `a..test` has an empty label
+      help: write one dot between two labels, and none at the front
+    ");
+}
+
+#[test]
+fn a_preset_that_warns_of_hosts_cannot_allow_them() {
+    let text = "allow: [{id: a, net: [{preset: blocklist-exfil}]}]";
+    let problems = compile(vec![input(Origin::User, text)]).unwrap_err();
+    insta::assert_snapshot!(join(&problems), @"
+    User.yaml:2:23: error[P023]: the preset `blocklist-exfil` lists what to refuse
+      help: name it in a `deny` group
+    ");
+    compile(vec![input(Origin::User, &text.replace("allow", "deny"))]).unwrap();
+}
+
+#[test]
+fn the_digest_names_texts_and_trust_but_no_paths() {
+    let digest = |origin, name: &str, text| {
+        let source = SourceFile::new(name, text);
+        let compiled = compile(vec![LayerInput { origin, source }]).unwrap();
+        compiled.policy.digest().to_string()
+    };
+    let base = digest(Origin::User, "a", "version: 1");
+    assert_eq!(base.len(), DIGEST_DIGITS);
+    assert_eq!(base, digest(Origin::User, "b", "version: 1"));
+    assert_ne!(base, digest(Origin::User, "a", "version: 1\n"));
+    assert_ne!(base, digest(Origin::Machine, "a", "version: 1"));
+}
