@@ -13,6 +13,8 @@ use tokio::sync::watch;
 use crate::config::{Config, ListenAddress};
 use crate::error::{BindError, RunError};
 use crate::head::{self, First};
+use crate::interfaces::Interfaces;
+use crate::own::OwnListeners;
 use crate::record::Recorder;
 use crate::source::PolicySource;
 use crate::stream::ClientStream;
@@ -83,7 +85,18 @@ impl Server {
                 share.push(socket);
             }
         }
+        let own = listeners.iter().filter_map(|listener| match listener {
+            ListenAddress::Tcp(address) | ListenAddress::Tls(address) => Some(*address),
+            ListenAddress::Unix(_) => None,
+        });
+        let own = OwnListeners::new(own.collect());
+        let interfaces = Interfaces::new().map_err(|source| BindError::Setup {
+            what: "the list of this host's addresses",
+            source,
+        })?;
         let shared = Arc::new(Shared {
+            own,
+            interfaces,
             config,
             policy: ArcSwap::from_pointee(first),
             recorder: Recorder::off(),

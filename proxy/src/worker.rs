@@ -9,8 +9,11 @@ use moat_policy::policy::Policy;
 
 use crate::config::Config;
 use crate::id::EventId;
+use crate::interfaces::Interfaces;
+use crate::own::OwnListeners;
 use crate::record::Recorder;
 use crate::resolve::Resolver;
+use crate::tunnel::Tunnels;
 
 /// A compiled policy and its place in the order of reloads.
 #[derive(Debug)]
@@ -27,6 +30,10 @@ pub(crate) struct Shared {
     pub(crate) config: Config,
     pub(crate) policy: ArcSwap<Loaded>,
     pub(crate) recorder: Recorder,
+    /// Where the proxy itself listens, which nobody may reach through it.
+    pub(crate) own: OwnListeners,
+    /// The addresses of this host.
+    pub(crate) interfaces: Interfaces,
 }
 
 /// What the connections of one worker share. It never leaves its thread.
@@ -34,6 +41,7 @@ pub(crate) struct Shared {
 pub(crate) struct Worker {
     pub(crate) shared: Arc<Shared>,
     pub(crate) resolver: Resolver,
+    pub(crate) tunnels: Tunnels,
     ids: Cell<u64>,
 }
 
@@ -45,6 +53,7 @@ impl Worker {
         Ok(Self {
             shared,
             resolver,
+            tunnels: Tunnels::default(),
             ids: Cell::new(seed | 1),
         })
     }
