@@ -8,14 +8,18 @@
 mod authorize;
 mod config;
 mod connect;
+mod connection;
 mod dial;
+mod drain;
 mod error;
 mod greeting;
 mod head;
 pub mod hello;
 mod id;
 mod interfaces;
+mod limit;
 mod listener;
+mod metrics;
 mod own;
 mod record;
 mod refusal;
@@ -30,6 +34,6 @@ mod tunnel;
 mod worker;
 
 pub use config::{AuditOnFailure, AuditTo, Config, ListenAddress, Mode, ServerTls, Timeouts};
-pub use error::{BindError, RunError};
+pub use error::{BindError, RunError, TlsError};
 pub use server::{Bound, Server};
 pub use source::{LoadError, PolicySource};
