@@ -3,9 +3,10 @@
 use std::ffi::OsString;
 
 use clap::error::ErrorKind;
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::parser::ValueSource;
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::command::{generate, preset};
+use crate::command::{env, generate, log, preset, proxy, status};
 use crate::output::Output;
 use crate::problem::Problem;
 
@@ -20,7 +21,9 @@ use crate::problem::Problem;
     version,
     disable_help_subcommand = true,
     after_long_help = "\
-Exit codes: 0 ok or allow, 1 failed, 2 deny, 3 ask or pass, 64 usage, configuration or policy."
+Exit codes: 0 ok or allow, 1 failed, 2 deny, 3 ask or pass, 64 usage, configuration or policy.
+
+Start with `moat proxy`, then `curl -x http://127.0.0.1:3128 https://example.com`."
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -30,8 +33,12 @@ pub(crate) struct Cli {
 /// What can be done, one verb each.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
+    Env(env::Arguments),
     Generate(generate::Arguments),
+    Log(log::Arguments),
     Preset(preset::Arguments),
+    Proxy(proxy::Arguments),
+    Status(status::Arguments),
 }
 
 /// Reads a command line. `None` when it asked for help or the version, which is then written.
@@ -41,7 +48,10 @@ pub(crate) fn parse(
 ) -> Result<Option<Verb>, Problem> {
     let parsed = Cli::command()
         .try_get_matches_from(words)
-        .and_then(|matches| Cli::from_arg_matches(&matches));
+        .and_then(|matches| {
+            refuse_planted(&matches)?;
+            Cli::from_arg_matches(&matches)
+        });
     match parsed {
         Ok(cli) => Ok(Some(cli.verb)),
         Err(error) if is_answer(&error) => {
@@ -63,6 +73,26 @@ fn is_answer(error: &clap::Error) -> bool {
         error.kind(),
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
     )
+}
+
+/// An environment variable, which a project or an agent could plant, may move the record but not
+/// turn it off.
+fn refuse_planted(matches: &ArgMatches) -> Result<(), clap::Error> {
+    let Some(("proxy", proxy)) = matches.subcommand() else {
+        return Ok(());
+    };
+    let planted = proxy.value_source("audit") == Some(ValueSource::EnvVariable);
+    let off = proxy
+        .get_one::<proxy::Audit>("audit")
+        .is_some_and(|audit| *audit == proxy::Audit::Off);
+    if planted && off {
+        return Err(Cli::command().error(
+            ErrorKind::InvalidValue,
+            "the environment variable `MOAT_AUDIT` cannot turn the record off; \
+             write `--audit off` on the command line",
+        ));
+    }
+    Ok(())
 }
 
 #[cfg(test)]

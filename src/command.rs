@@ -1,7 +1,11 @@
 //! One verb a file: its arguments and a function.
 
+pub(crate) mod env;
 pub(crate) mod generate;
+pub(crate) mod log;
 pub(crate) mod preset;
+pub(crate) mod proxy;
+pub(crate) mod status;
 
 use crate::cli::Verb;
 use crate::context::Context;
@@ -11,7 +15,11 @@ use crate::problem::Problem;
 /// Does what was asked.
 pub(crate) fn run(verb: Verb, context: &mut Context<'_>) -> Result<Exit, Problem> {
     match verb {
+        Verb::Env(arguments) => env::run(&arguments, context),
         Verb::Generate(arguments) => generate::run(arguments, context),
+        Verb::Log(arguments) => log::run(&arguments, context),
         Verb::Preset(arguments) => preset::run(arguments, context),
+        Verb::Proxy(arguments) => proxy::run(arguments, context),
+        Verb::Status(arguments) => status::run(&arguments, context),
     }
 }

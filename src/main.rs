@@ -1,15 +1,19 @@
 //! The `moat` binary: grammar, wiring and output.
 #![forbid(unsafe_code)]
 
+mod admin;
 mod cli;
 mod command;
 mod context;
 mod duration;
 mod exit;
+mod layers;
 mod log;
 mod output;
 mod places;
+mod policy_file;
 mod problem;
+mod record_file;
 mod state;
 
 use std::process::ExitCode;

@@ -106,6 +106,32 @@ pub(crate) fn record_sink() -> Box<dyn Write + Send> {
     Box::new(io::stdout())
 }
 
+/// What a function writes, for tests.
+#[cfg(test)]
+pub(crate) fn captured(write: impl FnOnce(&mut Output)) -> String {
+    use std::sync::{Arc, Mutex};
+
+    struct Shared(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Shared {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    let bytes = Arc::default();
+    let mut output = Output::to(Shared(Arc::clone(&bytes)));
+    write(&mut output);
+    output.finish().unwrap();
+    let text = bytes.lock().unwrap().clone();
+    String::from_utf8(text).unwrap()
+}
+
 /// The text with everything escaped that could move a terminal's cursor, hide text or begin a
 /// line of its own: control characters and the marks that change the direction of writing.
 pub(crate) fn printable(text: &str) -> Cow<'_, str> {

@@ -60,6 +60,17 @@ impl Problem {
         }
     }
 
+    /// Text that was made for people before, such as why a policy does not load.
+    pub(crate) fn rendered(text: String) -> Self {
+        Self {
+            exit: Exit::Usage,
+            text: Text::Rendered {
+                coloured: text.clone(),
+                plain: text,
+            },
+        }
+    }
+
     /// Adds what to do about it.
     pub(crate) fn with_hint(mut self, text: impl Into<String>) -> Self {
         if let Text::Message { hint, .. } = &mut self.text {

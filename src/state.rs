@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 use rustix::process::{Pid, test_kill_process};
 use serde::{Deserialize, Serialize};
 
+use crate::problem::Problem;
+
 /// The largest run file that is read: far more than any proxy writes.
 const MAX_RUN_FILE: u64 = 1 << 20;
 
@@ -97,6 +99,32 @@ pub(crate) fn running(directory: &Path) -> io::Result<Vec<Running>> {
     }
     found.sort_by(|a: &Running, b| b.started.cmp(&a.started).then(b.pid.cmp(&a.pid)));
     Ok(found)
+}
+
+/// The proxy with this process id, or the only one that runs.
+pub(crate) fn one(directory: &Path, pid: Option<u32>) -> Result<Running, Problem> {
+    let mut all = running(directory).map_err(|error| unreadable(directory, &error))?;
+    if let Some(pid) = pid {
+        all.retain(|running| running.pid == pid);
+    }
+    match (all.pop(), pid) {
+        (Some(running), _) if all.is_empty() => Ok(running),
+        (Some(_), _) => Err(Problem::usage("several proxies run")
+            .with_hint("`moat status` lists them; choose one with `--pid PID`")),
+        (None, Some(pid)) => Err(Problem::failed(format!("no proxy runs as process {pid}"))
+            .with_hint("`moat status` lists those that run")),
+        (None, None) => Err(nobody()),
+    }
+}
+
+/// The answer where a proxy is needed and none runs.
+pub(crate) fn nobody() -> Problem {
+    Problem::failed("no proxy of this user runs").with_hint("start one with `moat proxy`")
+}
+
+/// The directory of run files cannot be read.
+pub(crate) fn unreadable(directory: &Path, error: &io::Error) -> Problem {
+    Problem::failed(format!("cannot read `{}`: {error}", directory.display()))
 }
 
 /// The kernel's start time of a process, in clock ticks since boot.

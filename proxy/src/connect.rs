@@ -43,7 +43,8 @@ pub(crate) async fn serve(
                 authorize::closed(worker, &ticket, Cause::Client, (0, 0), EndedBy::Client);
                 return;
             }
-            tunnel::serve(worker, ticket, stream, upstream, early).await;
+            let end = tunnel::run(stream, upstream, early).await;
+            authorize::closed(worker, &ticket, Cause::Done, (end.up, end.down), end.by);
         }
     }
 }

@@ -26,8 +26,3 @@ pub(crate) fn refusal(refusal: &Refusal, target: Option<&Target>, id: EventId) -
     );
     text.into_bytes()
 }
-
-/// What a client gets while every place is taken.
-pub(crate) fn over_limit(id: EventId) -> Vec<u8> {
-    refusal(&Refusal::over_limit(), None, id)
-}

@@ -4,8 +4,8 @@ use super::*;
 fn reads_each_unit() {
     assert_eq!(parse("250ms"), Ok(Duration::from_millis(250)));
     assert_eq!(parse("2s"), Ok(Duration::from_secs(2)));
-    assert_eq!(parse("5m"), Ok(Duration::from_secs(300)));
-    assert_eq!(parse("1h"), Ok(Duration::from_secs(3600)));
+    assert_eq!(parse("5m"), Ok(Duration::from_mins(5)));
+    assert_eq!(parse("1h"), Ok(Duration::from_hours(1)));
     assert_eq!(parse("0s"), Ok(Duration::ZERO));
 }
 

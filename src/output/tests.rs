@@ -1,22 +1,6 @@
 use std::io;
-use std::sync::{Arc, Mutex};
 
 use super::*;
-
-/// A sink whose text a test can read afterwards.
-#[derive(Clone, Default)]
-struct Shared(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Shared {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
 
 /// A sink that fails with one kind of error.
 struct Broken(ErrorKind);
@@ -33,11 +17,7 @@ impl Write for Broken {
 
 #[test]
 fn a_line_stays_one_line_without_control_characters() {
-    let shared = Shared::default();
-    let mut output = Output::to(shared.clone());
-    output.line("a\u{1b}[2Kb\nc\u{9b}d\u{202e}e ü");
-    output.finish().unwrap();
-    let text = String::from_utf8(shared.0.lock().unwrap().clone()).unwrap();
+    let text = captured(|output| output.line("a\u{1b}[2Kb\nc\u{9b}d\u{202e}e ü"));
     assert_eq!(text, "a\\u001b[2Kb\\u000ac\\u009bd\\u202ee ü\n");
 }
 

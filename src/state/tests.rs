@@ -21,17 +21,17 @@ fn this_process() -> Running {
 fn a_run_file_is_private_and_removed_at_the_end() {
     let home = tempfile::tempdir().unwrap();
     let directory = home.path().join("moat/run");
-    let running = this_process();
-    let file = RunFile::write(&directory, &running).unwrap();
-    let path = directory.join(format!("{}.json", running.pid));
+    let this = this_process();
+    let file = RunFile::write(&directory, &this).unwrap();
+    let path = directory.join(format!("{}.json", this.pid));
     let mode = fs::metadata(&path).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
     let mode = fs::metadata(&directory).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o700);
-    assert_eq!(super::running(&directory).unwrap(), [running]);
+    assert_eq!(running(&directory).unwrap(), [this]);
     drop(file);
     assert!(!path.exists());
-    assert_eq!(super::running(&directory).unwrap(), []);
+    assert_eq!(running(&directory).unwrap(), []);
 }
 
 #[test]
@@ -44,11 +44,43 @@ fn what_is_stale_or_no_run_file_is_ignored() {
     let _file = RunFile::write(home.path(), &reused).unwrap();
     fs::write(home.path().join("12.json"), "{").unwrap();
     fs::write(home.path().join("notes.txt"), "").unwrap();
-    assert_eq!(super::running(home.path()).unwrap(), []);
+    assert_eq!(running(home.path()).unwrap(), []);
 }
 
 #[test]
 fn no_directory_is_no_proxy() {
     let home = tempfile::tempdir().unwrap();
-    assert_eq!(super::running(&home.path().join("none")).unwrap(), []);
+    assert_eq!(running(&home.path().join("none")).unwrap(), []);
+}
+
+#[test]
+fn one_proxy_is_chosen_only_where_there_is_no_doubt() {
+    let home = tempfile::tempdir().unwrap();
+    let none = one(home.path(), None).unwrap_err();
+    insta::assert_snapshot!(none.plain(), @"
+    error: no proxy of this user runs
+    hint: start one with `moat proxy`
+    ");
+
+    let this = this_process();
+    let _file = RunFile::write(home.path(), &this).unwrap();
+    assert_eq!(one(home.path(), None).unwrap(), this);
+    assert_eq!(one(home.path(), Some(this.pid)).unwrap(), this);
+    let other = one(home.path(), Some(1)).unwrap_err();
+    insta::assert_snapshot!(other.plain(), @"
+    error: no proxy runs as process 1
+    hint: `moat status` lists those that run
+    ");
+
+    let parent = Running {
+        pid: std::os::unix::process::parent_id(),
+        start_ticks: start_ticks(std::os::unix::process::parent_id()),
+        ..this
+    };
+    let _second = RunFile::write(home.path(), &parent).unwrap();
+    let several = one(home.path(), None).unwrap_err();
+    insta::assert_snapshot!(several.plain(), @"
+    error: several proxies run
+    hint: `moat status` lists them; choose one with `--pid PID`
+    ");
 }

@@ -26,8 +26,18 @@ end
 
 complete -c moat -n "__fish_moat_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c moat -n "__fish_moat_needs_command" -s V -l version -d 'Print version'
+complete -c moat -n "__fish_moat_needs_command" -f -a "env" -d 'Print the variables that send programs through a running proxy'
 complete -c moat -n "__fish_moat_needs_command" -f -a "generate" -d 'Write man pages, shell completions or reference text'
+complete -c moat -n "__fish_moat_needs_command" -f -a "log" -d 'Read what was decided, and how connections ended'
 complete -c moat -n "__fish_moat_needs_command" -f -a "preset" -d 'List the host lists that a policy can name, and say what is in them'
+complete -c moat -n "__fish_moat_needs_command" -f -a "proxy" -d 'Run the egress proxy'
+complete -c moat -n "__fish_moat_needs_command" -f -a "status" -d 'Show the running proxies of this user, and whether they are ready'
+complete -c moat -n "__fish_moat_using_subcommand env" -l shell -d 'For which shell [default: that of $SHELL]' -r -f -a "sh\t'sh, bash, zsh, dash, ksh'
+fish\t'fish'
+csh\t'csh, tcsh'"
+complete -c moat -n "__fish_moat_using_subcommand env" -l pid -d 'Which proxy, by its process id, where several run' -r
+complete -c moat -n "__fish_moat_using_subcommand env" -l json -d 'Print one JSON object with the variables'
+complete -c moat -n "__fish_moat_using_subcommand env" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c moat -n "__fish_moat_using_subcommand generate; and not __fish_seen_subcommand_from man completions reference" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c moat -n "__fish_moat_using_subcommand generate; and not __fish_seen_subcommand_from man completions reference" -f -a "man" -d 'Write the man page of a command'
 complete -c moat -n "__fish_moat_using_subcommand generate; and not __fish_seen_subcommand_from man completions reference" -f -a "completions" -d 'Write the completions of a shell'
@@ -36,6 +46,20 @@ complete -c moat -n "__fish_moat_using_subcommand generate; and __fish_seen_subc
 complete -c moat -n "__fish_moat_using_subcommand generate; and __fish_seen_subcommand_from man" -s h -l help -d 'Print help'
 complete -c moat -n "__fish_moat_using_subcommand generate; and __fish_seen_subcommand_from completions" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c moat -n "__fish_moat_using_subcommand generate; and __fish_seen_subcommand_from reference" -s h -l help -d 'Print help'
+complete -c moat -n "__fish_moat_using_subcommand log" -l host -d 'Only this host, or with a leading `*.` every host below it' -r
+complete -c moat -n "__fish_moat_using_subcommand log" -l effect -d 'Only this effect' -r -f -a "allow\t''
+deny\t''
+ask\t''"
+complete -c moat -n "__fish_moat_using_subcommand log" -l event -d 'Only this event' -r -f -a "decision\t''
+close\t''
+reload\t''
+start\t''
+stop\t''"
+complete -c moat -n "__fish_moat_using_subcommand log" -l id -d 'Only the request with this id' -r
+complete -c moat -n "__fish_moat_using_subcommand log" -l since -d 'Only from this time on: `10m` for ten minutes ago, or `2026-01-31T12:00:00Z`' -r
+complete -c moat -n "__fish_moat_using_subcommand log" -s f -l follow -d 'Wait for new records, until interrupted'
+complete -c moat -n "__fish_moat_using_subcommand log" -l json -d 'Print the records as they are, one JSON line each'
+complete -c moat -n "__fish_moat_using_subcommand log" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c moat -n "__fish_moat_using_subcommand preset; and not __fish_seen_subcommand_from list show explain" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c moat -n "__fish_moat_using_subcommand preset; and not __fish_seen_subcommand_from list show explain" -f -a "list" -d 'List all presets and their parts'
 complete -c moat -n "__fish_moat_using_subcommand preset; and not __fish_seen_subcommand_from list show explain" -f -a "show" -d 'Show the hosts of a preset, those that it includes among them'
@@ -46,3 +70,28 @@ complete -c moat -n "__fish_moat_using_subcommand preset; and __fish_seen_subcom
 complete -c moat -n "__fish_moat_using_subcommand preset; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help'
 complete -c moat -n "__fish_moat_using_subcommand preset; and __fish_seen_subcommand_from explain" -l json -d 'Write JSON'
 complete -c moat -n "__fish_moat_using_subcommand preset; and __fish_seen_subcommand_from explain" -s h -l help -d 'Print help'
+complete -c moat -n "__fish_moat_using_subcommand proxy" -l listen -d 'Where clients connect; repeatable' -r
+complete -c moat -n "__fish_moat_using_subcommand proxy" -l tls-cert -d 'Certificate chain of `tls:` listeners, PEM, leaf first' -r -F
+complete -c moat -n "__fish_moat_using_subcommand proxy" -l tls-key -d 'Private key of `tls:` listeners, PEM' -r -F
+complete -c moat -n "__fish_moat_using_subcommand proxy" -l admin -d 'Where /metrics, /livez and /readyz are served' -r
+complete -c moat -n "__fish_moat_using_subcommand proxy" -l policy -d 'Policy file; repeatable, all of them are united' -r -F
+complete -c moat -n "__fish_moat_using_subcommand proxy" -l dns -d 'Name server, as ADDRESS or ADDRESS:PORT; repeatable' -r
+complete -c moat -n "__fish_moat_using_subcommand proxy" -l workers -d 'Worker threads [default: one for each core]' -r
+complete -c moat -n "__fish_moat_using_subcommand proxy" -l max-connections -d 'Client connections at a time [default: half of what the descriptor limit allows]' -r
+complete -c moat -n "__fish_moat_using_subcommand proxy" -l head-timeout -d 'How long a request head, a SOCKS handshake or a TLS hello may take from its first byte' -r
+complete -c moat -n "__fish_moat_using_subcommand proxy" -l dns-timeout -d 'How long looking up one name may take' -r
+complete -c moat -n "__fish_moat_using_subcommand proxy" -l connect-timeout -d 'How long connecting may take, over all addresses of a name' -r
+complete -c moat -n "__fish_moat_using_subcommand proxy" -l idle-timeout -d 'How long a connection may be silent in both directions' -r
+complete -c moat -n "__fish_moat_using_subcommand proxy" -l drain -d 'How long SIGTERM waits for open connections before it cuts them' -r
+complete -c moat -n "__fish_moat_using_subcommand proxy" -l audit -d 'Where records go: a file, `-` for standard output, or `off` [default: audit.jsonl in the state directory]' -r
+complete -c moat -n "__fish_moat_using_subcommand proxy" -l audit-on-failure -d 'What an allowed request gets when its record cannot be kept' -r -f -a "deny\t'It is refused with 503'
+continue\t'It goes on; the loss is counted'"
+complete -c moat -n "__fish_moat_using_subcommand proxy" -l metrics-hosts -d 'How many host names metrics may carry as labels' -r
+complete -c moat -n "__fish_moat_using_subcommand proxy" -l log-format -d 'The shape of log lines on standard error' -r -f -a "text\t'One line of words'
+json\t'One JSON object a line'"
+complete -c moat -n "__fish_moat_using_subcommand proxy" -l observe -d 'Let through what only the default or an `ask` refuses, and record it as not enforced'
+complete -c moat -n "__fish_moat_using_subcommand proxy" -l recheck -d 'Cut open tunnels that a new policy refuses'
+complete -c moat -n "__fish_moat_using_subcommand proxy" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c moat -n "__fish_moat_using_subcommand status" -l pid -d 'Only the proxy with this process id' -r
+complete -c moat -n "__fish_moat_using_subcommand status" -l json -d 'Print one JSON object for each proxy, with its counters'
+complete -c moat -n "__fish_moat_using_subcommand status" -s h -l help -d 'Print help (see more with \'--help\')'

@@ -1,6 +1,5 @@
 //! The flags of `moat proxy`, and what each value may look like.
 
-use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -8,7 +7,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use moat_proxy::config::{AuditOnFailure, ListenAddress};
+use moat_proxy::{AuditOnFailure, ListenAddress};
 
 use crate::duration;
 use crate::log::LogFormat;
@@ -38,7 +37,7 @@ pub(crate) struct Arguments {
     #[arg(
         long,
         value_name = "ADDR",
-        env = "MOAT_LISTEN",
+        env = "MOAT_LISTEN", hide_env_values = true,
         value_delimiter = ',',
         value_parser = parse_listen,
         default_value = "127.0.0.1:3128"
@@ -46,11 +45,23 @@ pub(crate) struct Arguments {
     pub(super) listen: Vec<ListenAddress>,
 
     /// Certificate chain of `tls:` listeners, PEM, leaf first.
-    #[arg(long, value_name = "FILE", env = "MOAT_TLS_CERT", requires = "tls_key")]
+    #[arg(
+        long,
+        value_name = "FILE",
+        env = "MOAT_TLS_CERT",
+        hide_env_values = true,
+        requires = "tls_key"
+    )]
     pub(super) tls_cert: Option<PathBuf>,
 
     /// Private key of `tls:` listeners, PEM.
-    #[arg(long, value_name = "FILE", env = "MOAT_TLS_KEY", requires = "tls_cert")]
+    #[arg(
+        long,
+        value_name = "FILE",
+        env = "MOAT_TLS_KEY",
+        hide_env_values = true,
+        requires = "tls_cert"
+    )]
     pub(super) tls_key: Option<PathBuf>,
 
     /// Where /metrics, /livez and /readyz are served.
@@ -60,6 +71,7 @@ pub(crate) struct Arguments {
         long,
         value_name = "ADDR",
         env = "MOAT_ADMIN",
+        hide_env_values = true,
         default_value = "127.0.0.1:9128"
     )]
     pub(super) admin: SocketAddr,
@@ -76,27 +88,32 @@ pub(crate) struct Arguments {
     #[arg(
         long,
         value_name = "ADDR",
-        env = "MOAT_DNS",
+        env = "MOAT_DNS", hide_env_values = true,
         value_delimiter = ',',
         value_parser = parse_name_server
     )]
     pub(super) dns: Vec<SocketAddr>,
 
     /// Worker threads [default: one for each core].
-    #[arg(long, value_name = "N", env = "MOAT_WORKERS")]
+    #[arg(long, value_name = "N", env = "MOAT_WORKERS", hide_env_values = true)]
     pub(super) workers: Option<NonZeroUsize>,
 
     /// Client connections at a time [default: half of what the descriptor limit allows].
     ///
     /// One more gets 503 with Retry-After.
-    #[arg(long, value_name = "N", env = "MOAT_MAX_CONNECTIONS")]
+    #[arg(
+        long,
+        value_name = "N",
+        env = "MOAT_MAX_CONNECTIONS",
+        hide_env_values = true
+    )]
     pub(super) max_connections: Option<NonZeroUsize>,
 
     /// How long a request head, a SOCKS handshake or a TLS hello may take from its first byte.
     #[arg(
         long,
         value_name = "D",
-        env = "MOAT_HEAD_TIMEOUT",
+        env = "MOAT_HEAD_TIMEOUT", hide_env_values = true,
         value_parser = duration::parse_positive,
         default_value = "10s"
     )]
@@ -106,7 +123,7 @@ pub(crate) struct Arguments {
     #[arg(
         long,
         value_name = "D",
-        env = "MOAT_DNS_TIMEOUT",
+        env = "MOAT_DNS_TIMEOUT", hide_env_values = true,
         value_parser = duration::parse_positive,
         default_value = "5s"
     )]
@@ -116,7 +133,7 @@ pub(crate) struct Arguments {
     #[arg(
         long,
         value_name = "D",
-        env = "MOAT_CONNECT_TIMEOUT",
+        env = "MOAT_CONNECT_TIMEOUT", hide_env_values = true,
         value_parser = duration::parse_positive,
         default_value = "10s"
     )]
@@ -126,7 +143,7 @@ pub(crate) struct Arguments {
     #[arg(
         long,
         value_name = "D",
-        env = "MOAT_IDLE_TIMEOUT",
+        env = "MOAT_IDLE_TIMEOUT", hide_env_values = true,
         value_parser = duration::parse_positive,
         default_value = "1h"
     )]
@@ -136,7 +153,7 @@ pub(crate) struct Arguments {
     #[arg(
         long,
         value_name = "D",
-        env = "MOAT_DRAIN",
+        env = "MOAT_DRAIN", hide_env_values = true,
         value_parser = duration::parse,
         default_value = "30s"
     )]
@@ -151,7 +168,7 @@ pub(crate) struct Arguments {
     #[arg(
         long,
         value_name = "FILE|-|off",
-        env = "MOAT_AUDIT",
+        env = "MOAT_AUDIT", hide_env_values = true,
         value_parser = parse_audit
     )]
     pub(super) audit: Option<Audit>,
@@ -170,7 +187,7 @@ pub(crate) struct Arguments {
     /// Cut open tunnels that a new policy refuses.
     #[arg(
         long,
-        env = "MOAT_RECHECK",
+        env = "MOAT_RECHECK", hide_env_values = true,
         value_parser = clap::builder::BoolishValueParser::new()
     )]
     pub(super) recheck: bool,
@@ -179,7 +196,7 @@ pub(crate) struct Arguments {
     #[arg(
         long,
         value_name = "N",
-        env = "MOAT_METRICS_HOSTS",
+        env = "MOAT_METRICS_HOSTS", hide_env_values = true,
         default_value_t = 0,
         value_parser = parse_host_labels
     )]
@@ -190,6 +207,7 @@ pub(crate) struct Arguments {
         long,
         value_name = "FORMAT",
         env = "MOAT_LOG_FORMAT",
+        hide_env_values = true,
         value_enum,
         default_value = "text"
     )]
@@ -222,8 +240,9 @@ impl From<OnFailure> for AuditOnFailure {
     }
 }
 
-fn parse_audit(text: &str) -> Result<Audit, Infallible> {
+fn parse_audit(text: &str) -> Result<Audit, String> {
     Ok(match text {
+        "" => return Err("it is a file, `-` or `off`".to_owned()),
         "-" => Audit::Stdout,
         "off" => Audit::Off,
         file => Audit::File(file.into()),
@@ -262,9 +281,11 @@ fn parse_name_server(text: &str) -> Result<SocketAddr, String> {
     }
     match text.parse::<SocketAddr>() {
         Ok(address) if address.port() != 0 => Ok(address),
-        _ => Err("it is an address such as `192.0.2.53`, or one with a port such as \
+        _ => Err(
+            "it is an address such as `192.0.2.53`, or one with a port such as \
              `192.0.2.53:5353` or `[2001:db8::53]:53`"
-            .to_owned()),
+                .to_owned(),
+        ),
     }
 }
 

@@ -1,0 +1,105 @@
+//! The installed policy files, as the proxy asks for them at its start and on each reload.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use moat_policy::policy::Policy;
+use moat_policy::preset::{self, Access, PresetEntry};
+use moat_proxy::{LoadError, PolicySource};
+
+use crate::layers::{Layers, Loaded};
+use crate::problem::{Problem, note};
+
+/// Reads the layers anew each time it is asked.
+#[derive(Debug)]
+pub(super) struct InstalledPolicy {
+    layers: Layers,
+    /// The files that existed at the last successful load.
+    present: Mutex<Vec<PathBuf>>,
+}
+
+impl InstalledPolicy {
+    pub(super) fn new(layers: Layers) -> Self {
+        Self {
+            layers,
+            present: Mutex::default(),
+        }
+    }
+
+    /// The files that existed at the last successful load; none for the built-in default.
+    pub(super) fn present_files(&self) -> Vec<PathBuf> {
+        self.present
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    /// Says which files hold, or what the built-in default allows.
+    pub(super) fn announce(&self) -> Result<(), Problem> {
+        let files = self.present_files();
+        for file in &files {
+            note(format_args!("policy: {}", file.display()));
+        }
+        if files.is_empty() {
+            note("policy: built-in default, since there is no policy file; it allows");
+            for line in built_in_lines()? {
+                note(line);
+            }
+            note("everything else is refused; `moat allow HOST` begins a policy of your own");
+        }
+        Ok(())
+    }
+
+    fn remember(&self, loaded: &Loaded) {
+        for warning in &loaded.warnings {
+            tracing::warn!("{warning}");
+        }
+        for finding in &loaded.compiled.warnings {
+            tracing::warn!("{finding}");
+        }
+        self.present
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone_from(&loaded.files);
+    }
+}
+
+impl PolicySource for InstalledPolicy {
+    fn load(&self) -> Result<Arc<Policy>, LoadError> {
+        let loaded = self
+            .layers
+            .load()
+            .map_err(|problem| LoadError(problem.plain()))?;
+        self.remember(&loaded);
+        Ok(Arc::new(loaded.compiled.policy))
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        self.layers.files()
+    }
+}
+
+/// What the built-in default allows: a line for each preset in it, its hosts in their order.
+/// A host where something can be left behind is marked.
+fn built_in_lines() -> Result<Vec<String>, Problem> {
+    let default = preset::find("default")
+        .map_err(|error| Problem::failed(format!("cannot list the built-in default: {error}")))?;
+    let mut lines = Vec::new();
+    for entries in default
+        .entries
+        .chunk_by(|before, after| before.preset == after.preset)
+    {
+        let hosts: Vec<String> = entries.iter().map(host).collect();
+        if let Some(first) = entries.first() {
+            lines.push(format!("  {}: {}", first.preset, hosts.join(", ")));
+        }
+    }
+    Ok(lines)
+}
+
+fn host(entry: &PresetEntry) -> String {
+    match entry.access {
+        Access::Read => entry.entry(),
+        Access::Write => format!("{} (write)", entry.entry()),
+    }
+}

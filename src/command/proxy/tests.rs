@@ -1,0 +1,54 @@
+use std::io;
+
+use super::*;
+
+#[test]
+fn each_listener_has_a_line_that_scripts_can_wait_for() {
+    let bound = Bound {
+        listeners: vec![
+            ListenAddress::Tcp("127.0.0.1:3128".parse().unwrap()),
+            ListenAddress::Tls("[::1]:3129".parse().unwrap()),
+            ListenAddress::Unix("/run/moat.sock".into()),
+        ],
+        admin: Some("127.0.0.1:9128".parse().unwrap()),
+    };
+    insta::assert_snapshot!(listening(&bound).join("\n"), @"
+    listening on http://127.0.0.1:3128
+    listening on https://[::1]:3129
+    listening on unix:/run/moat.sock
+    admin on http://127.0.0.1:9128
+    ");
+}
+
+#[test]
+fn each_client_has_room_for_two_descriptors() {
+    assert_eq!(connections_within(1_024), 480);
+    assert_eq!(connections_within(0), 1);
+    assert_eq!(connections_within(u64::MAX), 100_000);
+}
+
+#[test]
+fn whose_fault_it_is_decides_the_exit_code() {
+    let policy = cannot_bind(BindError::Policy(moat_proxy::LoadError(
+        "error: there is no policy file `x`".to_owned(),
+    )));
+    assert_eq!(policy.exit(), Exit::Usage);
+    insta::assert_snapshot!(policy.plain(), @"error: there is no policy file `x`");
+
+    let record = cannot_bind(BindError::Audit {
+        path: "/var/log/moat".to_owned(),
+        source: io::ErrorKind::PermissionDenied.into(),
+    });
+    assert_eq!(record.exit(), Exit::Usage);
+    insta::assert_snapshot!(record.plain(), @"
+    error: cannot write the record to `/var/log/moat`: permission denied
+    hint: name another file with `--audit FILE`, or write it to standard output with `--audit -`
+    ");
+
+    let address = cannot_bind(BindError::Listen {
+        address: ListenAddress::Tcp("127.0.0.1:3128".parse().unwrap()),
+        source: io::ErrorKind::AddrInUse.into(),
+    });
+    assert_eq!(address.exit(), Exit::Failed);
+    insta::assert_snapshot!(address.plain(), @"error: cannot listen on `http://127.0.0.1:3128`: address in use");
+}

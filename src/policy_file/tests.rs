@@ -1,0 +1,159 @@
+use std::os::unix::fs::{PermissionsExt, symlink};
+
+use super::*;
+
+/// A directory that others cannot write, under one that is sticky.
+fn home() -> tempfile::TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+fn write(path: &Path, mode: u32) {
+    fs::write(path, "version: 1\n").unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+}
+
+/// The message of a refusal, with the temporary directory's name taken out.
+fn refusal(home: &tempfile::TempDir, path: &Path, custody: Custody) -> String {
+    let problem = read(path, custody).unwrap_err();
+    assert_eq!(problem.exit(), crate::exit::Exit::Usage);
+    problem.plain().replace(home.path().to_str().unwrap(), "~")
+}
+
+#[test]
+fn an_ordinary_file_is_read() {
+    let home = home();
+    let path = home.path().join("policy.yaml");
+    write(&path, 0o644);
+    let read = read(&path, Custody::User).unwrap().unwrap();
+    assert_eq!(read.text, "version: 1\n");
+    assert_eq!(read.warnings, Vec::<String>::new());
+}
+
+#[test]
+fn absence_is_no_error_at_any_depth() {
+    let home = home();
+    for name in ["policy.yaml", "a/b/policy.yaml"] {
+        let path = home.path().join(name);
+        assert!(read(&path, Custody::User).unwrap().is_none(), "{name}");
+    }
+}
+
+#[test]
+fn a_file_below_a_file_is_an_error() {
+    let home = home();
+    write(&home.path().join("moat"), 0o644);
+    insta::assert_snapshot!(
+        refusal(&home, &home.path().join("moat/policy.yaml"), Custody::User),
+        @"
+        error: cannot read `~/moat/policy.yaml`: Not a directory (os error 20)
+        hint: without a policy that can be read nothing starts; make it readable or remove it
+        "
+    );
+}
+
+#[test]
+fn a_dangling_link_is_an_error() {
+    let home = home();
+    let path = home.path().join("policy.yaml");
+    symlink("gone/policy.yaml", &path).unwrap();
+    insta::assert_snapshot!(refusal(&home, &path, Custody::User), @"
+    error: the policy `~/policy.yaml` is refused: a link on the way leads to `~/gone`, which is not there
+    hint: repair or remove the link
+    ");
+}
+
+#[test]
+fn links_are_followed_but_not_in_a_circle() {
+    let home = home();
+    fs::create_dir(home.path().join("..data")).unwrap();
+    write(&home.path().join("..data/policy.yaml"), 0o644);
+    let path = home.path().join("policy.yaml");
+    symlink("..data/policy.yaml", &path).unwrap();
+    assert!(read(&path, Custody::User).unwrap().is_some());
+
+    let circle = home.path().join("circle");
+    symlink("circle", &circle).unwrap();
+    insta::assert_snapshot!(refusal(&home, &circle, Custody::User), @"
+    error: the policy `~/circle` is refused: its links lead in a circle
+    hint: repair the links
+    ");
+}
+
+#[test]
+fn a_file_that_everybody_can_write_is_refused() {
+    let home = home();
+    let path = home.path().join("policy.yaml");
+    write(&path, 0o666);
+    insta::assert_snapshot!(refusal(&home, &path, Custody::User), @"
+    error: the policy `~/policy.yaml` is refused: everybody can write it
+    hint: `chmod o-w ~/policy.yaml`
+    ");
+}
+
+#[test]
+fn a_file_that_a_group_can_write_is_a_warning() {
+    let home = home();
+    let path = home.path().join("policy.yaml");
+    write(&path, 0o664);
+    let read = read(&path, Custody::User).unwrap().unwrap();
+    assert_eq!(read.warnings.len(), 1);
+    assert!(read.warnings[0].contains("can be written by group"));
+}
+
+#[test]
+fn a_directory_that_others_can_write_is_refused_wherever_it_is_on_the_way() {
+    let home = home();
+    let open = home.path().join("open");
+    fs::create_dir_all(open.join("deep")).unwrap();
+    fs::set_permissions(&open, fs::Permissions::from_mode(0o777)).unwrap();
+    write(&open.join("deep/policy.yaml"), 0o644);
+    insta::assert_snapshot!(
+        refusal(&home, &open.join("deep/policy.yaml"), Custody::User),
+        @"
+        error: the policy `~/open/deep/policy.yaml` is refused: others can write the directory `~/open`
+        hint: `chmod o-w ~/open`
+        "
+    );
+    let link = home.path().join("policy.yaml");
+    symlink("open/deep/policy.yaml", &link).unwrap();
+    assert!(read(&link, Custody::User).is_err());
+
+    fs::set_permissions(&open, fs::Permissions::from_mode(0o1777)).unwrap();
+    assert!(read(&link, Custody::User).unwrap().is_some());
+}
+
+#[test]
+fn the_machines_file_is_held_to_more() {
+    let home = home();
+    let path = home.path().join("policy.yaml");
+    write(&path, 0o664);
+    let message = read(&path, Custody::Machine).unwrap_err().plain();
+    assert!(message.contains("is refused"), "{message}");
+}
+
+#[test]
+fn what_is_no_text_file_is_refused() {
+    let home = home();
+    let directory = home.path().join("directory");
+    fs::create_dir(&directory).unwrap();
+    insta::assert_snapshot!(refusal(&home, &directory, Custody::User), @"
+    error: the policy `~/directory` is refused: it is not a regular file
+    hint: name a file
+    ");
+    insta::assert_snapshot!(refusal(&home, Path::new("/dev/null"), Custody::User), @"
+    error: the policy `/dev/null` is refused: it is not a regular file
+    hint: name a file
+    ");
+    let bytes = home.path().join("bytes");
+    fs::write(&bytes, b"version: 1\n\xff").unwrap();
+    insta::assert_snapshot!(refusal(&home, &bytes, Custody::User), @"
+    error: the policy `~/bytes` is refused: line 2 is not UTF-8
+    hint: save the file as UTF-8
+    ");
+    let large = home.path().join("large");
+    File::create(&large).unwrap().set_len(MAX_SIZE + 1).unwrap();
+    insta::assert_snapshot!(refusal(&home, &large, Custody::User), @"
+    error: the policy `~/large` is refused: it is larger than 16 MiB
+    hint: split the policy into several files and name each with `--policy`
+    ");
+}
