@@ -31,6 +31,34 @@ pub(crate) struct Asked {
     pub(crate) method: Option<&'static str>,
 }
 
+/// A request that no policy is asked about, since it could not be read or breaks its protocol.
+#[derive(Debug)]
+pub(crate) struct Unread {
+    /// Shown in the reply and the record.
+    pub(crate) id: EventId,
+    /// The door, as far as it got.
+    pub(crate) protocol: Protocol,
+    /// Who asked.
+    pub(crate) actor: Arc<Actor>,
+    /// Where to, if that much could be read.
+    pub(crate) target: Option<Target>,
+    /// A registered method or `OTHER`, if it could be read.
+    pub(crate) method: Option<&'static str>,
+}
+
+impl Unread {
+    /// With an id of its own and nothing read.
+    pub(crate) fn new(worker: &Worker, protocol: Protocol, actor: &Arc<Actor>) -> Self {
+        Self {
+            id: worker.next_id(),
+            protocol,
+            actor: Arc::clone(actor),
+            target: None,
+            method: None,
+        }
+    }
+}
+
 /// What a policy let through, for one request and one dial. It cannot be copied; a dial or a
 /// check-out from the pool consumes it.
 #[derive(Debug)]
@@ -254,6 +282,29 @@ pub(crate) fn closed(
         ..entry(&ticket.asked, &ticket.loaded)
     };
     drop(worker.recorder().push(entry));
+}
+
+/// Records a refusal of what no policy was asked about.
+pub(crate) fn unread(worker: &Worker, unread: Unread, refusal: &Refusal) {
+    let entry = Entry {
+        at: SystemTime::now(),
+        id: unread.id,
+        event: Event::Decision,
+        protocol: Some(unread.protocol),
+        actor: Some(unread.actor),
+        target: unread.target,
+        method: unread.method,
+        address: None,
+        effect: Some(refusal.effect),
+        enforced: true,
+        cause: refusal.cause,
+        status: Some(refusal.status),
+        rule: None,
+        reason: Some(refusal.detail.clone()),
+        policy: Some(Arc::clone(worker.policy().policy.digest())),
+        traffic: None,
+    };
+    let _ = worker.recorder().push(entry);
 }
 
 fn refused(worker: &Worker, asked: &Asked, loaded: &Loaded, refusal: &Refusal) {

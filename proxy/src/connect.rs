@@ -6,55 +6,124 @@ use bytes::BytesMut;
 use moat_policy::record::{Actor, Cause, EndedBy, Protocol};
 use moat_policy::request::Target;
 use tokio::io::AsyncWriteExt as _;
+use tokio::net::TcpStream;
 
-use crate::authorize::{self, Asked};
+use crate::authorize::{self, Asked, Checked, Permit, Ticket, Unread};
 use crate::dial::dial;
-use crate::id::EventId;
+use crate::head::{Framing, Head};
 use crate::refusal::Refusal;
+use crate::reply::{self, Form, Reply, Then};
 use crate::stream::ClientStream;
 use crate::worker::Worker;
-use crate::{reply, target, tunnel};
+use crate::{linger, target, tunnel};
+
+/// What a CONNECT asks for, read out of its head.
+#[derive(Debug)]
+pub(crate) struct Wanted {
+    /// Where to, or why not, with the target as far as it could be read.
+    target: Result<Target, (Option<Target>, Refusal)>,
+    form: Form,
+}
+
+impl Wanted {
+    /// Reads authority and Host.
+    pub(crate) fn new(head: &Head<'_>) -> Self {
+        Self {
+            target: Self::read(head),
+            form: if head.json { Form::Json } else { Form::Text },
+        }
+    }
+
+    fn read(head: &Head<'_>) -> Result<Target, (Option<Target>, Refusal)> {
+        let target = target::parse_authority(head.target).map_err(|fault| (None, fault))?;
+        let fault = match head.host {
+            // The bytes behind the head are the tunnel's (RFC 9110, section 9.3.6).
+            _ if head.body != Framing::Empty => Refusal::malformed("a CONNECT has no body"),
+            None => return Ok(target),
+            Some(host) => match target::agree_authority(&target, host) {
+                Ok(()) => return Ok(target),
+                Err(fault) => fault,
+            },
+        };
+        Err((Some(target), fault))
+    }
+}
 
 /// Serves one CONNECT; the connection ends with it.
 pub(crate) async fn serve(
     worker: &Worker,
     mut stream: ClientStream,
     actor: Arc<Actor>,
-    authority: &str,
+    wanted: Wanted,
     early: BytesMut,
 ) {
-    let id = worker.next_id();
-    let target = match target::parse_authority(authority) {
-        Ok(target) => target,
-        Err(refusal) => return refuse(stream, &refusal, None, id).await,
-    };
-    let asked = Asked {
-        id,
-        protocol: Protocol::Connect,
-        actor,
-        target,
-        method: Some("CONNECT"),
-    };
-    let target = asked.target.clone();
-    match open(worker, asked).await {
-        Err(refusal) => refuse(stream, &refusal, Some(&target), id).await,
-        Ok((upstream, ticket)) => {
-            if stream.write_all(reply::ESTABLISHED).await.is_err() {
-                authorize::closed(worker, &ticket, Cause::Client, (0, 0), EndedBy::Client);
-                return;
-            }
-            let end = tunnel::run(stream, upstream, early).await;
-            authorize::closed(worker, &ticket, Cause::Done, (end.up, end.down), end.by);
+    let mut unread = Unread::new(worker, Protocol::Connect, &actor);
+    let id = unread.id;
+    let opened = match wanted.target {
+        Err((target, refusal)) => {
+            unread.method = Some("CONNECT");
+            unread.target.clone_from(&target);
+            authorize::unread(worker, unread, &refusal);
+            Err((target, refusal))
         }
+        Ok(target) => {
+            let asked = Asked {
+                id,
+                protocol: Protocol::Connect,
+                actor,
+                target: target.clone(),
+                method: Some("CONNECT"),
+            };
+            // Boxed: what it needs while it looks up and dials is not kept for the tunnel's life.
+            let opened = Box::pin(open(worker, asked)).await;
+            opened.map_err(|refusal| (Some(target), refusal))
+        }
+    };
+    match opened {
+        Err((target, refusal)) => {
+            drop(early);
+            let reply = Reply {
+                refusal: &refusal,
+                target: target.as_ref(),
+                id,
+                form: wanted.form,
+                then: Then::Close,
+            };
+            linger::say(&mut stream, &reply.to_bytes()).await;
+        }
+        Ok((upstream, ticket)) => tunnel_through(worker, stream, upstream, &ticket, early).await,
     }
 }
 
+async fn tunnel_through(
+    worker: &Worker,
+    mut stream: ClientStream,
+    upstream: TcpStream,
+    ticket: &Ticket,
+    early: BytesMut,
+) {
+    if stream.write_all(reply::ESTABLISHED).await.is_err() {
+        authorize::closed(worker, ticket, Cause::Client, (0, 0), EndedBy::Client);
+        return;
+    }
+    let end = tunnel::run(stream, upstream, early).await;
+    authorize::closed(worker, ticket, Cause::Done, (end.up, end.down), end.by);
+}
+
 /// From a parsed request to a connected upstream: what every door does.
-pub(crate) async fn open(
+pub(crate) async fn open(worker: &Worker, asked: Asked) -> Result<(TcpStream, Ticket), Refusal> {
+    let (permit, checked) = judge(worker, asked, None, None).await?;
+    reach(worker, permit, &checked).await
+}
+
+/// From a parsed request to judged addresses. The decision is recorded either way.
+pub(crate) async fn judge(
     worker: &Worker,
     asked: Asked,
-) -> Result<(tokio::net::TcpStream, authorize::Ticket), Refusal> {
-    let permit = authorize::request(worker, asked, None, None)?;
+    path: Option<&str>,
+    method: Option<&str>,
+) -> Result<(Permit, Checked), Refusal> {
+    let permit = authorize::request(worker, asked, path, method)?;
     let answers = match worker.resolver.resolve(&permit).await {
         Ok(answers) => answers,
         Err(refusal) => {
@@ -63,17 +132,20 @@ pub(crate) async fn open(
         }
     };
     let checked = authorize::addresses(worker, &permit, &answers)?;
-    match dial(permit, &checked, worker.config().timeouts.connect).await {
+    Ok((permit, checked))
+}
+
+/// From judged addresses to a connected upstream.
+pub(crate) async fn reach(
+    worker: &Worker,
+    permit: Permit,
+    checked: &Checked,
+) -> Result<(TcpStream, Ticket), Refusal> {
+    match dial(permit, checked, worker.config().timeouts.connect).await {
         Ok(dialled) => Ok(dialled),
         Err((permit, refusal)) => {
             authorize::unreached(worker, &permit, &refusal);
             Err(refusal)
         }
     }
-}
-
-async fn refuse(mut stream: ClientStream, refusal: &Refusal, target: Option<&Target>, id: EventId) {
-    let bytes = reply::refusal(refusal, target, id);
-    drop(stream.write_all(&bytes).await);
-    drop(stream.shutdown().await);
 }

@@ -37,6 +37,8 @@ pub(crate) struct Refusal {
     pub(crate) address: Option<IpAddr>,
     /// What happened, for the client: never a path, another rule or an internal.
     pub(crate) detail: Cow<'static, str>,
+    /// The error type of the `Proxy-Status` header (RFC 9209, section 2.3).
+    pub(crate) error: &'static str,
 }
 
 impl Refusal {
@@ -54,7 +56,19 @@ impl Refusal {
             class: None,
             address: None,
             detail: detail.into(),
+            error: match cause {
+                Cause::Policy | Cause::Default => "http_request_denied",
+                Cause::Guarded => "destination_ip_prohibited",
+                Cause::Malformed | Cause::Sni | Cause::Host | Cause::Limit | Cause::Auth => {
+                    "http_request_error"
+                }
+                _ => "proxy_internal_error",
+            },
         }
+    }
+
+    fn with_error(self, error: &'static str) -> Self {
+        Self { error, ..self }
     }
 
     /// The input breaks its protocol.
@@ -80,6 +94,7 @@ impl Refusal {
             Effect::Deny,
             "the head did not arrive in time",
         )
+        .with_error("http_request_error")
     }
 
     /// The name in TLS or in the Host header is not the permitted host.
@@ -94,11 +109,17 @@ impl Refusal {
             Basis::Default => (Cause::Default, None),
             Basis::Guarded(class) => (Cause::Guarded, Some(class)),
         };
-        let detail = match (verdict.effect, class) {
-            (Effect::Ask, _) => Cow::Borrowed("asks, and nobody can answer"),
-            (_, Some(class)) => Cow::Owned(format!("a {class} address is guarded")),
-            (_, None) if verdict.rule.is_none() => Cow::Borrowed("denied by default"),
-            (_, None) => Cow::Borrowed("denied"),
+        let detail = match (verdict.effect, class, verdict.rule) {
+            (Effect::Ask, _, Some(rule)) => Cow::Owned(format!(
+                "needs an approval by rule {}, and nobody can answer",
+                rule.id
+            )),
+            (Effect::Ask, _, None) => {
+                Cow::Borrowed("needs an approval by default, and nobody can answer")
+            }
+            (_, Some(class), _) => Cow::Owned(format!("denied: {class} addresses are guarded")),
+            (_, None, Some(rule)) => Cow::Owned(format!("denied by rule {}", rule.id)),
+            (_, None, None) => Cow::Borrowed("denied by default"),
         };
         Self {
             rule: verdict.rule.map(Arc::clone),
@@ -116,7 +137,7 @@ impl Refusal {
                 Cause::Guarded,
                 403,
                 Effect::Deny,
-                format!("it leads to a {class} address, which is guarded"),
+                format!("denied: it leads to {address}, and {class} addresses are guarded"),
             )
         }
     }
@@ -130,7 +151,10 @@ impl Refusal {
                 Cause::Policy,
                 403,
                 rule.effect,
-                "it leads to an address that is denied",
+                format!(
+                    "denied: it leads to {address}, which rule {} names",
+                    rule.id
+                ),
             )
         }
     }
@@ -138,22 +162,38 @@ impl Refusal {
     /// The name did not resolve: 502, or 504 where the servers did not answer in time.
     pub(crate) fn dns(detail: impl Into<Cow<'static, str>>, timed_out: bool) -> Self {
         let status = if timed_out { 504 } else { 502 };
-        Self::plain(Cause::Dns, status, Effect::Allow, detail)
+        let error = if timed_out {
+            "dns_timeout"
+        } else {
+            "dns_error"
+        };
+        Self::plain(Cause::Dns, status, Effect::Allow, detail).with_error(error)
     }
 
     /// No checked address could be reached: 502, or 504 where that took too long.
     pub(crate) fn connect(detail: impl Into<Cow<'static, str>>, timed_out: bool) -> Self {
-        let (cause, status) = if timed_out {
-            (Cause::Timeout, 504)
+        let (cause, status, error) = if timed_out {
+            (Cause::Timeout, 504, "connection_timeout")
         } else {
-            (Cause::Connect, 502)
+            (Cause::Connect, 502, "destination_unavailable")
         };
-        Self::plain(cause, status, Effect::Allow, detail)
+        Self::plain(cause, status, Effect::Allow, detail).with_error(error)
     }
 
     /// The upstream broke the protocol.
     pub(crate) fn upstream(detail: impl Into<Cow<'static, str>>) -> Self {
-        Self::plain(Cause::Upstream, 502, Effect::Allow, detail)
+        Self::plain(Cause::Upstream, 502, Effect::Allow, detail).with_error("http_protocol_error")
+    }
+
+    /// The upstream was connected, and then nothing moved for too long.
+    pub(crate) fn stalled() -> Self {
+        Self::plain(
+            Cause::Timeout,
+            504,
+            Effect::Allow,
+            "the origin did not answer in time",
+        )
+        .with_error("http_response_timeout")
     }
 
     /// The record cannot be kept, and without one nothing is allowed.

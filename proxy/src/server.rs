@@ -12,12 +12,11 @@ use tokio::sync::watch;
 
 use crate::config::{Config, ListenAddress};
 use crate::error::{BindError, RunError};
-use crate::head::{self, First};
 use crate::record::Recorder;
 use crate::source::PolicySource;
 use crate::stream::ClientStream;
 use crate::worker::{Loaded, Shared, Worker};
-use crate::{connect, listener};
+use crate::{connection, listener};
 
 /// What was bound, with the real ports.
 #[derive(Clone, Debug)]
@@ -197,7 +196,8 @@ fn work(
                     drop(stream.set_nodelay(true));
                     let worker = Rc::clone(&worker);
                     connections.spawn_local(async move {
-                        serve(&worker, ClientStream::Tcp(stream)).await;
+                        let actor = Arc::new(Actor::default());
+                        connection::serve(&worker, ClientStream::Tcp(stream), actor).await;
                     });
                 }
                 Some(_) = connections.join_next() => {}
@@ -213,20 +213,4 @@ fn work(
         connections.shutdown().await;
         Ok(())
     })
-}
-
-/// One connection, from its first byte.
-async fn serve(worker: &Worker, mut stream: ClientStream) {
-    let actor = Arc::new(Actor::default());
-    match head::read(&mut stream).await {
-        Ok(First::Connect { authority, rest }) => {
-            connect::serve(worker, stream, actor, &authority, rest).await;
-        }
-        Ok(First::Nothing) => {}
-        Err(refusal) => {
-            use tokio::io::AsyncWriteExt as _;
-            let bytes = crate::reply::refusal(&refusal, None, worker.next_id());
-            drop(stream.write_all(&bytes).await);
-        }
-    }
 }

@@ -1,0 +1,94 @@
+//! One client connection, from its first byte to the door that it goes through.
+//!
+//! Bytes are read here until a whole head is there; a connection that is silent, fresh or between
+//! two requests, owns no buffer.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use bytes::BytesMut;
+use moat_policy::record::{Actor, Protocol};
+
+use crate::authorize::{self, Unread};
+use crate::connect;
+use crate::head;
+use crate::linger;
+use crate::refusal::Refusal;
+use crate::reply;
+use crate::scratch;
+use crate::stream::ClientStream;
+use crate::worker::Worker;
+
+/// The first byte of a TLS record that carries a handshake (RFC 8446, section 5.1).
+const TLS_HANDSHAKE: u8 = 0x16;
+const SOCKS4: u8 = 4;
+const SOCKS5: u8 = 5;
+
+/// Serves one connected client until the connection ends.
+pub(crate) async fn serve(worker: &Rc<Worker>, mut stream: ClientStream, actor: Arc<Actor>) {
+    let mut bytes = BytesMut::new();
+    if !awaken(worker, &mut stream, &mut bytes).await {
+        return;
+    }
+    match bytes.first() {
+        Some(&SOCKS5) => return refuse_socks(worker, stream, &actor, &[SOCKS5, 0xff]).await,
+        Some(&SOCKS4) => return refuse_socks(worker, stream, &actor, reply::SOCKS4_REJECTED).await,
+        Some(&TLS_HANDSHAKE) => {
+            let refusal = Refusal::malformed("this listener speaks plain HTTP, not TLS");
+            return refuse(worker, stream, &actor, &refusal).await;
+        }
+        _ => {}
+    }
+    loop {
+        let limit = worker.config().timeouts.head;
+        let length = match head::read(&mut stream, &mut bytes, limit).await {
+            Ok(length) => length,
+            Err(refusal) => return refuse(worker, stream, &actor, &refusal).await,
+        };
+        let text = bytes.split_to(length);
+        let head = match head::check(&text) {
+            Ok(head) => head,
+            Err(refusal) => return refuse(worker, stream, &actor, &refusal).await,
+        };
+        if head.method == "CONNECT" {
+            let wanted = connect::Wanted::new(&head);
+            drop(text);
+            return connect::serve(worker, stream, actor, wanted, bytes).await;
+        }
+        drop(text);
+        let refusal = Refusal::malformed("only CONNECT is served here");
+        return refuse(worker, stream, &actor, &refusal).await;
+    }
+}
+
+/// Waits for a byte; false if the client left or stayed silent for too long.
+async fn awaken(worker: &Worker, stream: &mut ClientStream, bytes: &mut BytesMut) -> bool {
+    // An empty buffer is dropped, so that silence costs none.
+    *bytes = BytesMut::new();
+    let limit = worker.config().timeouts.idle;
+    match tokio::time::timeout(limit, scratch::read(stream, bytes)).await {
+        Ok(Ok(count)) => count > 0,
+        Ok(Err(_)) | Err(_) => false,
+    }
+}
+
+/// Refuses what could not be read as a request.
+async fn refuse(worker: &Worker, mut stream: ClientStream, actor: &Arc<Actor>, refusal: &Refusal) {
+    let unread = Unread::new(worker, Protocol::Unknown, actor);
+    let bytes = reply::refusal(refusal, None, unread.id);
+    authorize::unread(worker, unread, refusal);
+    linger::say(&mut stream, &bytes).await;
+}
+
+/// Refuses a version of SOCKS that is not served.
+async fn refuse_socks(
+    worker: &Worker,
+    mut stream: ClientStream,
+    actor: &Arc<Actor>,
+    answer: &[u8],
+) {
+    let unread = Unread::new(worker, Protocol::Unknown, actor);
+    let refusal = Refusal::malformed("a version of SOCKS that is not served");
+    authorize::unread(worker, unread, &refusal);
+    linger::say(&mut stream, answer).await;
+}
