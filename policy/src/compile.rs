@@ -63,6 +63,36 @@ pub fn built_in() -> LayerInput {
 /// # Errors
 /// All errors of all files.
 pub fn compile(inputs: Vec<LayerInput>) -> Result<Compiled, Vec<Diagnostic>> {
+    let gathered = gather(inputs)?;
+    let (defaults, mut warnings) = layer::defaults(&gathered.layers);
+    warnings.extend(gathered.warnings);
+    let digest = digest(&gathered.layers, &gathered.presets);
+    diagnostic::sort(&mut warnings);
+    Ok(Compiled {
+        policy: Policy::build(gathered.lists, defaults, digest),
+        warnings,
+        layers: gathered.layers,
+    })
+}
+
+/// The lists of one file by itself, before they are filed: what two versions of a file are
+/// compared by.
+///
+/// # Errors
+/// All errors of the file.
+pub fn lists(input: LayerInput) -> Result<Vec<EntryList>, Vec<Diagnostic>> {
+    gather(vec![input]).map(|gathered| gathered.lists)
+}
+
+/// What the files say together, before it is filed.
+struct Gathered {
+    layers: Vec<LayerDocument>,
+    warnings: Vec<Diagnostic>,
+    lists: Vec<EntryList>,
+    presets: HashMap<Arc<str>, Preset>,
+}
+
+fn gather(inputs: Vec<LayerInput>) -> Result<Gathered, Vec<Diagnostic>> {
     let mut layers = Vec::with_capacity(inputs.len());
     let mut problems = Vec::new();
     for LayerInput { origin, source } in inputs {
@@ -72,8 +102,8 @@ pub fn compile(inputs: Vec<LayerInput>) -> Result<Compiled, Vec<Diagnostic>> {
         }
     }
     problems.extend(layer::misplaced(&layers));
-    let (defaults, mut warnings) = layer::defaults(&layers);
     let exclusive = layer::is_exclusive(&layers);
+    let mut warnings = Vec::new();
     let mut compiler = Compiler::default();
     for layer in &layers {
         let allows = layer::allows(layer, exclusive);
@@ -89,12 +119,11 @@ pub fn compile(inputs: Vec<LayerInput>) -> Result<Compiled, Vec<Diagnostic>> {
         diagnostic::sort(&mut problems);
         return Err(problems);
     }
-    let digest = digest(&layers, &compiler.presets);
-    diagnostic::sort(&mut warnings);
-    Ok(Compiled {
-        policy: Policy::build(compiler.lists, defaults, digest),
-        warnings,
+    Ok(Gathered {
         layers,
+        warnings,
+        lists: compiler.lists,
+        presets: compiler.presets,
     })
 }
 

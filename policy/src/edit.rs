@@ -22,6 +22,7 @@ use crate::entry::{EntryError, EntryList};
 use crate::preset::PresetError;
 use place::Step;
 
+pub use fresh::TEXT as FIRST_TEXT;
 pub use item::Item;
 
 /// Compiles a policy text: all its lists, or what is wrong with it.

@@ -5,15 +5,17 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
+use moat_policy::address::AddressClass;
 use moat_policy::host::Host;
 use moat_policy::record::{Actor, Cause, EndedBy, Event, Protocol};
 use moat_policy::request::{Request, Surface, Target};
-use moat_policy::verdict::{AddressVerdict, Basis, Effect, Grant, Rule};
+use moat_policy::verdict::{AddressVerdict, Basis, Effect, Grant, Rule, Verdict};
 
 use crate::config::{AuditOnFailure, Mode};
 use crate::id::EventId;
 use crate::record::{Entry, Lost, Traffic};
 use crate::refusal::Refusal;
+use crate::socks;
 use crate::worker::{Loaded, Worker};
 
 /// One request, as its door read it.
@@ -31,23 +33,23 @@ pub(crate) struct Asked {
     pub(crate) method: Option<&'static str>,
 }
 
-/// A request that no policy is asked about, since it could not be read or breaks its protocol.
-#[derive(Debug)]
+/// What is known of a request that is refused before it can be asked.
+#[derive(Clone, Debug)]
 pub(crate) struct Unread {
-    /// Shown in the reply and the record.
+    /// Shown in replies and records.
     pub(crate) id: EventId,
-    /// The door, as far as it got.
+    /// The door.
     pub(crate) protocol: Protocol,
-    /// Who asked.
+    /// Who asks.
     pub(crate) actor: Arc<Actor>,
     /// Where to, if that much could be read.
     pub(crate) target: Option<Target>,
-    /// A registered method or `OTHER`, if it could be read.
+    /// The method for the record: a registered one or `OTHER`.
     pub(crate) method: Option<&'static str>,
 }
 
 impl Unread {
-    /// With an id of its own and nothing read.
+    /// A request of which nothing is known yet.
     pub(crate) fn new(worker: &Worker, protocol: Protocol, actor: &Arc<Actor>) -> Self {
         Self {
             id: worker.next_id(),
@@ -159,9 +161,7 @@ pub(crate) fn request(
     let enforced = match verdict.effect {
         Effect::Allow => true,
         Effect::Ask | Effect::Deny | Effect::Pass => {
-            let overruled = worker.config().mode == Mode::Observe
-                && (verdict.effect == Effect::Ask || verdict.basis == Basis::Default);
-            if !overruled {
+            if !is_overruled(worker, &verdict) {
                 let refusal = Refusal::verdict(&verdict);
                 refused(worker, &asked, &loaded, &refusal);
                 return Err(refusal);
@@ -183,6 +183,25 @@ pub(crate) fn request(
     })
 }
 
+/// Whether observing lets a refusal pass: one by default or an `ask`, never an explicit one.
+fn is_overruled(worker: &Worker, verdict: &Verdict<'_>) -> bool {
+    let soft = match verdict.basis {
+        Basis::Default => true,
+        Basis::Rule => verdict.effect == Effect::Ask,
+        Basis::Guarded(_) => false,
+    };
+    worker.config().mode == Mode::Observe && soft
+}
+
+/// What was sent: an HTTP status, or the code of a SOCKS reply.
+fn status(protocol: Protocol, refusal: &Refusal) -> u16 {
+    if protocol == Protocol::Socks5 {
+        socks::reply_code(refusal).into()
+    } else {
+        refusal.status
+    }
+}
+
 /// Judges every address that the target led to. One that is refused refuses them all.
 pub(crate) fn addresses(
     worker: &Worker,
@@ -191,7 +210,7 @@ pub(crate) fn addresses(
 ) -> Result<Checked, Refusal> {
     let target = &permit.asked.target;
     for &address in answers {
-        if let Some(refusal) = judge(permit, address) {
+        if let Some(refusal) = judge(worker, permit, address) {
             refused(worker, &permit.asked, &permit.loaded, &refusal);
             return Err(refusal);
         }
@@ -210,14 +229,27 @@ pub(crate) fn addresses(
     ))
 }
 
-fn judge(permit: &Permit, address: IpAddr) -> Option<Refusal> {
+fn judge(worker: &Worker, permit: &Permit, address: IpAddr) -> Option<Refusal> {
     let target = &permit.asked.target;
-    if let Host::Address(_) = target.host {
+    let is_own = worker.shared.interfaces.hold(address);
+    if worker
+        .shared
+        .own
+        .holds(address, target.port.number(), is_own)
+    {
+        return Some(Refusal::guarded(AddressClass::Listener, address));
+    }
+    if matches!(target.host, Host::Address(_)) && !is_own {
         return None; // `decide` judged the literal itself.
     }
     let policy = &permit.loaded.policy;
-    let verdict =
-        policy.judge_address(Surface::Net, address, target.port, false, SystemTime::now());
+    let verdict = policy.judge_address(
+        Surface::Net,
+        address,
+        target.port,
+        is_own,
+        SystemTime::now(),
+    );
     match verdict {
         AddressVerdict::Open => None,
         AddressVerdict::Guarded(class) => Some(Refusal::guarded(class, address)),
@@ -241,7 +273,7 @@ pub(crate) fn unreached(worker: &Worker, permit: &Permit, refusal: &Refusal) {
         event: Event::Close,
         effect: Some(permit.effect),
         enforced: permit.enforced,
-        status: Some(refusal.status),
+        status: Some(status(permit.asked.protocol, refusal)),
         cause: refusal.cause,
         rule: permit.rule.clone(),
         reason: Some(refusal.detail.clone()),
@@ -249,7 +281,55 @@ pub(crate) fn unreached(worker: &Worker, permit: &Permit, refusal: &Refusal) {
         traffic: Some(traffic),
         ..entry(&permit.asked, &permit.loaded)
     };
-    drop(worker.recorder().push(entry));
+    let _ = worker.recorder().push(entry); // The recorder counts what is lost.
+}
+
+/// Whether the policy that permitted a tunnel also allows another target, asked as a connection.
+pub(crate) fn allows(worker: &Worker, ticket: &Ticket, target: &Target) -> bool {
+    let policy = &ticket.loaded.policy;
+    let verdict = policy.decide(&Request::connection(target, SystemTime::now()));
+    verdict.effect == Effect::Allow || is_overruled(worker, &verdict)
+}
+
+/// Whether the policy in force now would still let an open tunnel be made.
+pub(crate) fn still_allows(worker: &Worker, ticket: &Ticket) -> bool {
+    let policy = &worker.policy().policy;
+    let (target, now) = (&ticket.asked.target, SystemTime::now());
+    let verdict = policy.decide(&Request::connection(target, now));
+    if verdict.effect != Effect::Allow && !is_overruled(worker, &verdict) {
+        return false;
+    }
+    let own = worker.shared.interfaces.hold(ticket.address);
+    match target.host {
+        Host::Address(_) if !own => true,
+        _ => matches!(
+            policy.judge_address(Surface::Net, ticket.address, target.port, own, now),
+            AddressVerdict::Open
+        ),
+    }
+}
+
+/// Records a request that could not be read as one.
+pub(crate) fn unread(worker: &Worker, unread: Unread, refusal: &Refusal) {
+    let entry = Entry {
+        at: SystemTime::now(),
+        id: unread.id,
+        event: Event::Decision,
+        protocol: Some(unread.protocol),
+        actor: Some(unread.actor),
+        target: unread.target,
+        method: unread.method,
+        address: None,
+        effect: Some(refusal.effect),
+        enforced: true,
+        cause: refusal.cause,
+        status: Some(status(unread.protocol, refusal)),
+        rule: None,
+        reason: Some(refusal.detail.clone()),
+        policy: Some(Arc::clone(worker.policy().policy.digest())),
+        traffic: None,
+    };
+    let _ = worker.recorder().push(entry); // The recorder counts what is lost.
 }
 
 /// Records a refusal that comes after a permit was used: a second decision of the same request.
@@ -281,43 +361,20 @@ pub(crate) fn closed(
         traffic: Some(traffic),
         ..entry(&ticket.asked, &ticket.loaded)
     };
-    drop(worker.recorder().push(entry));
-}
-
-/// Records a refusal of what no policy was asked about.
-pub(crate) fn unread(worker: &Worker, unread: Unread, refusal: &Refusal) {
-    let entry = Entry {
-        at: SystemTime::now(),
-        id: unread.id,
-        event: Event::Decision,
-        protocol: Some(unread.protocol),
-        actor: Some(unread.actor),
-        target: unread.target,
-        method: unread.method,
-        address: None,
-        effect: Some(refusal.effect),
-        enforced: true,
-        cause: refusal.cause,
-        status: Some(refusal.status),
-        rule: None,
-        reason: Some(refusal.detail.clone()),
-        policy: Some(Arc::clone(worker.policy().policy.digest())),
-        traffic: None,
-    };
-    let _ = worker.recorder().push(entry);
+    let _ = worker.recorder().push(entry); // The recorder counts what is lost.
 }
 
 fn refused(worker: &Worker, asked: &Asked, loaded: &Loaded, refusal: &Refusal) {
     let entry = Entry {
         effect: Some(refusal.effect),
         cause: refusal.cause,
-        status: Some(refusal.status),
+        status: Some(status(asked.protocol, refusal)),
         rule: refusal.rule.clone(),
         reason: Some(refusal.detail.clone()),
         address: refusal.address,
         ..entry(asked, loaded)
     };
-    drop(worker.recorder().push(entry));
+    let _ = worker.recorder().push(entry); // The recorder counts what is lost.
 }
 
 fn recorded(worker: &Worker, permit: &Permit, address: Option<IpAddr>) -> Result<(), Lost> {

@@ -18,6 +18,16 @@ pub enum ListenAddress {
     Unix(PathBuf),
 }
 
+impl ListenAddress {
+    /// Its address and port, where it has one.
+    pub(crate) fn ip(&self) -> Option<SocketAddr> {
+        match self {
+            Self::Tcp(address) | Self::Tls(address) => Some(*address),
+            Self::Unix(_) => None,
+        }
+    }
+}
+
 impl fmt::Display for ListenAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -91,7 +91,7 @@ pub(crate) async fn serve(
             };
             linger::say(&mut stream, &reply.to_bytes()).await;
         }
-        Ok((upstream, ticket)) => tunnel_through(worker, stream, upstream, &ticket, early).await,
+        Ok((upstream, ticket)) => tunnel_through(worker, stream, upstream, ticket, early).await,
     }
 }
 
@@ -99,15 +99,14 @@ async fn tunnel_through(
     worker: &Worker,
     mut stream: ClientStream,
     upstream: TcpStream,
-    ticket: &Ticket,
+    ticket: Ticket,
     early: BytesMut,
 ) {
     if stream.write_all(reply::ESTABLISHED).await.is_err() {
-        authorize::closed(worker, ticket, Cause::Client, (0, 0), EndedBy::Client);
+        authorize::closed(worker, &ticket, Cause::Client, (0, 0), EndedBy::Client);
         return;
     }
-    let end = tunnel::run(stream, upstream, early).await;
-    authorize::closed(worker, ticket, Cause::Done, (end.up, end.down), end.by);
+    tunnel::serve(worker, ticket, stream, upstream, early).await;
 }
 
 /// From a parsed request to a connected upstream: what every door does.

@@ -16,6 +16,7 @@ use crate::linger;
 use crate::refusal::Refusal;
 use crate::reply;
 use crate::scratch;
+use crate::socks;
 use crate::stream::ClientStream;
 use crate::worker::Worker;
 
@@ -31,7 +32,7 @@ pub(crate) async fn serve(worker: &Rc<Worker>, mut stream: ClientStream, actor: 
         return;
     }
     match bytes.first() {
-        Some(&SOCKS5) => return refuse_socks(worker, stream, &actor, &[SOCKS5, 0xff]).await,
+        Some(&SOCKS5) => return socks::serve(worker, stream, actor, bytes).await,
         Some(&SOCKS4) => return refuse_socks(worker, stream, &actor, reply::SOCKS4_REJECTED).await,
         Some(&TLS_HANDSHAKE) => {
             let refusal = Refusal::malformed("this listener speaks plain HTTP, not TLS");

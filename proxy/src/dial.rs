@@ -50,3 +50,21 @@ async fn first(addresses: &[SocketAddr]) -> Option<(TcpStream, SocketAddr)> {
     }
     None
 }
+
+/// Whether anybody listens on this Unix socket: asked of a proxy's own path before it is bound,
+/// by configuration and not for a client. Never waits.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this is the one place that connects"
+)]
+pub(crate) fn is_answered(path: &std::path::Path) -> std::io::Result<bool> {
+    use socket2::{Domain, SockAddr, Socket, Type};
+    let socket = Socket::new(Domain::UNIX, Type::STREAM.nonblocking(), None)?;
+    match socket.connect(&SockAddr::unix(path)?) {
+        Ok(()) => Ok(true),
+        // Somebody listens, with a queue that is full.
+        Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => Ok(true),
+        Err(error) if error.kind() == std::io::ErrorKind::ConnectionRefused => Ok(false),
+        Err(error) => Err(error),
+    }
+}

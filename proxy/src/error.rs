@@ -3,6 +3,7 @@
 //! What a single request runs into is a [`crate::refusal::Refusal`].
 
 use std::io;
+use std::path::PathBuf;
 
 use crate::config::ListenAddress;
 use crate::source::LoadError;
@@ -30,6 +31,15 @@ pub enum BindError {
         /// Why.
         source: io::Error,
     },
+    /// The certificate of the TLS listeners cannot be used.
+    #[error("cannot serve TLS")]
+    Tls(#[from] TlsError),
+    /// A `tls:` listener without a certificate.
+    #[error("cannot serve TLS on `{address}` without a certificate and its key")]
+    NoCertificate {
+        /// Which.
+        address: ListenAddress,
+    },
     /// The record file cannot be opened.
     #[error("cannot write the record to `{path}`")]
     Audit {
@@ -45,6 +55,75 @@ pub enum BindError {
         what: &'static str,
         /// Why.
         source: io::Error,
+    },
+}
+
+impl BindError {
+    /// What a person can do about it.
+    pub fn help(&self) -> Option<&'static str> {
+        match self {
+            Self::Listen { source, .. } | Self::Admin { source, .. } => match source.kind() {
+                io::ErrorKind::AddrInUse => Some(
+                    "another program listens there, perhaps another `moat proxy`; stop it, or \
+                     choose another port (port 0 picks a free one)",
+                ),
+                io::ErrorKind::AddrNotAvailable => {
+                    Some("this machine has no such address; `0.0.0.0` listens on all of them")
+                }
+                io::ErrorKind::PermissionDenied => {
+                    Some("ports below 1024 and other people's folders need privileges")
+                }
+                io::ErrorKind::AlreadyExists => {
+                    Some("remove the file, or choose another path for the socket")
+                }
+                _ => None,
+            },
+            Self::NoCertificate { .. } => Some("name them with `--tls-cert` and `--tls-key`"),
+            Self::Audit { .. } => {
+                Some("choose another file with `--audit FILE`, or standard output with `--audit -`")
+            }
+            Self::Policy(_) | Self::Tls(_) | Self::Setup { .. } => None,
+        }
+    }
+}
+
+/// A certificate or key that TLS listeners cannot use.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TlsError {
+    /// The file cannot be read.
+    #[error("cannot read `{path}`")]
+    Read {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The file is not PEM.
+    #[error("`{path}` is not PEM: {problem}")]
+    Pem {
+        /// Which.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// The file is PEM, and not of the wanted kind.
+    #[error("`{path}` holds no {wanted}")]
+    Empty {
+        /// Which.
+        path: PathBuf,
+        /// What should be in it.
+        wanted: &'static str,
+    },
+    /// Certificate and key cannot be used together.
+    #[error("cannot use the certificate in `{certificate}` with the key in `{key}`")]
+    Unusable {
+        /// The certificate's file.
+        certificate: PathBuf,
+        /// The key's file.
+        key: PathBuf,
+        /// Why.
+        source: rustls::Error,
     },
 }
 

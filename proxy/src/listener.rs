@@ -1,33 +1,194 @@
-//! Listening sockets: bound once, shared out to the workers by the kernel.
+//! Accepting clients, on each worker for itself: with a place for each, and with patience when
+//! descriptors run out.
 
+use std::borrow::Cow;
 use std::io;
-use std::net::SocketAddr;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
 
-use socket2::{Domain, Protocol, Socket, Type};
+use moat_policy::record::Actor;
+use tokio_rustls::TlsAcceptor;
 
-const BACKLOG: i32 = 4096;
+use crate::connection;
+use crate::limit::Place;
+use crate::metrics::Door;
+use crate::reply;
+use crate::stream::ClientStream;
+use crate::worker::Worker;
 
-/// One `SO_REUSEPORT` listener per worker on the same address. A first bind without the option
-/// proves that nobody else holds the port.
-pub(crate) fn bind(address: SocketAddr, workers: usize) -> io::Result<Vec<std::net::TcpListener>> {
-    let probe = socket(address, false)?;
-    let address = std::net::TcpListener::from(probe).local_addr()?;
-    (0..workers)
-        .map(|_| Ok(socket(address, true)?.into()))
-        .collect()
+pub(crate) mod bind;
+mod tls;
+
+/// How long a worker waits before it tries again to accept, when there is nothing to accept with.
+const BACK_OFF: Duration = Duration::from_millis(100);
+
+/// One worker's share of a listener, not yet in a runtime.
+#[derive(Debug)]
+pub(crate) enum Share {
+    /// Plain TCP.
+    Tcp(std::net::TcpListener),
+    /// TLS over TCP.
+    Tls(std::net::TcpListener, Arc<rustls::ServerConfig>),
+    /// A Unix socket.
+    Unix(std::os::unix::net::UnixListener),
 }
 
-fn socket(address: SocketAddr, shared: bool) -> io::Result<Socket> {
-    let socket = Socket::new(
-        Domain::for_address(address),
-        Type::STREAM.nonblocking(),
-        Some(Protocol::TCP),
-    )?;
-    socket.set_reuse_address(true)?;
-    if shared {
-        socket.set_reuse_port(true)?;
+/// The same in the runtime of its worker.
+pub(crate) enum Listener {
+    Tcp(tokio::net::TcpListener),
+    Tls(tokio::net::TcpListener, TlsAcceptor),
+    Unix(tokio::net::UnixListener),
+}
+
+/// A client that was accepted; for TLS before its handshake.
+enum Accepted {
+    Plain(ClientStream),
+    Tls(tokio::net::TcpStream, TlsAcceptor),
+}
+
+impl Share {
+    /// Registers it with the runtime that this runs in.
+    pub(crate) fn activate(self) -> io::Result<Listener> {
+        use tokio::net::{TcpListener, UnixListener};
+        Ok(match self {
+            Self::Tcp(socket) => Listener::Tcp(TcpListener::from_std(socket)?),
+            Self::Tls(socket, config) => {
+                Listener::Tls(TcpListener::from_std(socket)?, TlsAcceptor::from(config))
+            }
+            Self::Unix(socket) => Listener::Unix(UnixListener::from_std(socket)?),
+        })
     }
-    socket.bind(&address.into())?;
-    socket.listen(BACKLOG)?;
-    Ok(socket)
+}
+
+impl Listener {
+    fn door(&self) -> Door {
+        match self {
+            Self::Tcp(_) => Door::Tcp,
+            Self::Tls(..) => Door::Tls,
+            Self::Unix(_) => Door::Unix,
+        }
+    }
+
+    async fn accept(&self) -> io::Result<(Accepted, Cow<'static, str>)> {
+        match self {
+            Self::Tcp(listener) => {
+                let (stream, peer) = listener.accept().await?;
+                drop(stream.set_nodelay(true));
+                let stream = ClientStream::Tcp(stream);
+                Ok((Accepted::Plain(stream), Cow::Owned(peer.to_string())))
+            }
+            Self::Tls(listener, acceptor) => {
+                let (stream, peer) = listener.accept().await?;
+                drop(stream.set_nodelay(true));
+                let accepted = Accepted::Tls(stream, acceptor.clone());
+                Ok((accepted, Cow::Owned(peer.to_string())))
+            }
+            Self::Unix(listener) => {
+                let (stream, _) = listener.accept().await?;
+                let stream = ClientStream::Unix(stream);
+                Ok((Accepted::Plain(stream), Cow::Borrowed("unix")))
+            }
+        }
+    }
+}
+
+/// Accepts until the drain begins. What was accepted goes on without this.
+pub(crate) async fn run(worker: Rc<Worker>, listener: Listener) {
+    loop {
+        let accepted = tokio::select! {
+            biased;
+            () = worker.drain().begun() => return,
+            accepted = listener.accept() => accepted,
+        };
+        match accepted {
+            Ok((accepted, client)) => admit(&worker, accepted, client, listener.door()),
+            Err(error) => {
+                worker.meter().accept_error();
+                if is_of_one_client(&error) {
+                    continue;
+                }
+                worker.shared.accept_log.say(|| {
+                    tracing::error!(%error, "cannot accept clients; trying again");
+                });
+                tokio::select! {
+                    () = worker.drain().begun() => return,
+                    () = tokio::time::sleep(BACK_OFF) => {}
+                }
+            }
+        }
+    }
+}
+
+/// Whether the error is about the client that was to be accepted, and the next may do.
+fn is_of_one_client(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionAborted
+            | io::ErrorKind::ConnectionReset
+            | io::ErrorKind::Interrupted
+            | io::ErrorKind::TimedOut
+    )
+}
+
+fn admit(worker: &Rc<Worker>, accepted: Accepted, client: Cow<'static, str>, door: Door) {
+    let Some(place) = worker.shared.connections.enter() else {
+        worker.meter().over_limit();
+        turn_away(worker, accepted);
+        return;
+    };
+    let mut actor = Actor::default();
+    actor.client = Some(client);
+    let visit = Visit::begin(worker, door, place);
+    tokio::task::spawn_local(async move {
+        let worker = &visit.worker;
+        match accepted {
+            Accepted::Plain(stream) => connection::serve(worker, stream, Arc::new(actor)).await,
+            Accepted::Tls(stream, acceptor) => {
+                let limit = worker.config().timeouts.head;
+                match tokio::time::timeout(limit, acceptor.accept(stream)).await {
+                    Ok(Ok(stream)) => {
+                        let stream = ClientStream::Tls(Box::new(stream));
+                        connection::serve(worker, stream, Arc::new(actor)).await;
+                    }
+                    Ok(Err(_)) | Err(_) => worker.meter().handshake_error(),
+                }
+            }
+        }
+    });
+}
+
+/// Says that the proxy is full, without waiting for a client that may never read it.
+fn turn_away(worker: &Worker, accepted: Accepted) {
+    if let Accepted::Plain(stream) = accepted {
+        stream.say_and_close(&reply::over_limit(worker.next_id()));
+    }
+}
+
+/// One connection's stay: everything that is to be undone however it ends, by panic too.
+struct Visit {
+    worker: Rc<Worker>,
+    _guest: crate::drain::Guest,
+    _place: Place,
+}
+
+impl Visit {
+    fn begin(worker: &Rc<Worker>, door: Door, place: Place) -> Self {
+        worker.meter().opened(door);
+        Self {
+            worker: Rc::clone(worker),
+            _guest: worker.drain().enter(),
+            _place: place,
+        }
+    }
+}
+
+impl Drop for Visit {
+    fn drop(&mut self) {
+        self.worker.meter().closed();
+        // The runtime catches a panic of one task; the others never notice.
+        if std::thread::panicking() {
+            self.worker.meter().panicked();
+        }
+    }
 }

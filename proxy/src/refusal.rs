@@ -206,6 +206,16 @@ impl Refusal {
         )
     }
 
+    /// Every place for a client is taken.
+    pub(crate) fn over_limit() -> Self {
+        Self::plain(
+            Cause::Limit,
+            503,
+            Effect::Deny,
+            "the proxy has as many connections as it may have",
+        )
+    }
+
     /// Whose fault it is.
     pub(crate) fn side(&self) -> Side {
         match self.cause {

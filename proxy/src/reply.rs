@@ -307,5 +307,10 @@ pub(crate) fn socks_code(refusal: &Refusal) -> u8 {
     }
 }
 
+/// What a client gets while every place is taken.
+pub(crate) fn over_limit(id: EventId) -> Vec<u8> {
+    refusal(&Refusal::over_limit(), None, id)
+}
+
 #[cfg(test)]
 mod tests;

@@ -1,22 +1,25 @@
 //! The only wiring: bind, run, drain.
 
 use std::io::Write;
-use std::net::{SocketAddr, TcpListener};
-use std::rc::Rc;
+use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use moat_policy::record::Actor;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 
 use crate::config::{Config, ListenAddress};
+use crate::drain::Phase;
 use crate::error::{BindError, RunError};
+use crate::interfaces::Interfaces;
+use crate::limit::{Connections, Quiet};
+use crate::listener::{self, Share};
+use crate::metrics::Metrics;
+use crate::own::OwnListeners;
 use crate::record::Recorder;
 use crate::source::PolicySource;
-use crate::stream::ClientStream;
-use crate::worker::{Loaded, Shared, Worker};
-use crate::{connection, listener};
+use crate::worker::{self, Loaded, Shared};
 
 /// What was bound, with the real ports.
 #[derive(Clone, Debug)]
@@ -32,7 +35,7 @@ pub struct Server {
     shared: Arc<Shared>,
     bound: Bound,
     /// For each worker its share of every listener.
-    shares: Vec<Vec<TcpListener>>,
+    shares: Vec<Vec<Share>>,
 }
 
 impl std::fmt::Debug for Server {
@@ -41,14 +44,6 @@ impl std::fmt::Debug for Server {
             .field("bound", &self.bound)
             .finish_non_exhaustive()
     }
-}
-
-/// How far the end has come.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Phase {
-    Running,
-    Draining,
-    Cut,
 }
 
 impl Server {
@@ -64,28 +59,29 @@ impl Server {
             generation: 1,
         };
         let workers = config.workers.get();
-        let mut shares: Vec<Vec<TcpListener>> = (0..workers).map(|_| Vec::new()).collect();
+        let mut shares: Vec<Vec<Share>> = (0..workers).map(|_| Vec::new()).collect();
         let mut listeners = Vec::new();
         for wanted in &config.listen {
-            let failed = |source| BindError::Listen {
-                address: wanted.clone(),
-                source,
-            };
-            let ListenAddress::Tcp(address) = wanted else {
-                return Err(failed(std::io::ErrorKind::Unsupported.into()));
-            };
-            let sockets = listener::bind(*address, workers).map_err(failed)?;
-            if let Some(socket) = sockets.first() {
-                listeners.push(ListenAddress::Tcp(socket.local_addr().map_err(failed)?));
-            }
+            let (bound, sockets) = listener::bind::every(wanted, config.tls.as_ref(), workers)?;
+            listeners.push(bound);
             for (share, socket) in shares.iter_mut().zip(sockets) {
                 share.push(socket);
             }
         }
+        let own = listeners.iter().filter_map(ListenAddress::ip).collect();
+        let interfaces = Interfaces::new().map_err(|source| BindError::Setup {
+            what: "the list of this host's addresses",
+            source,
+        })?;
         let shared = Arc::new(Shared {
-            config,
+            interfaces,
             policy: ArcSwap::from_pointee(first),
             recorder: Recorder::off(),
+            metrics: Arc::new(Metrics::new(workers, config.metrics_hosts)),
+            connections: Arc::new(Connections::new(config.max_connections)),
+            own: OwnListeners::new(own),
+            accept_log: Quiet::default(),
+            config,
         });
         Ok(Self {
             shared,
@@ -106,26 +102,49 @@ impl Server {
     pub fn run(self) -> Result<(), RunError> {
         let runtime = runtime()?;
         let (phase, phases) = watch::channel(Phase::Running);
+        // Each worker holds a sender: they are all gone when the last worker is.
+        let (ended, workers) = mpsc::channel::<()>(1);
         let mut threads = Vec::new();
-        for (index, share) in self.shares.into_iter().enumerate() {
+        for (index, shares) in self.shares.into_iter().enumerate() {
             let (shared, phases) = (Arc::clone(&self.shared), phases.clone());
+            let ended = ended.clone();
             let thread = std::thread::Builder::new()
                 .name(format!("moat-{index}"))
-                .spawn(move || work(&shared, share, phases))
+                .spawn(move || {
+                    let _ended = ended;
+                    work(shared, index, shares, phases)
+                })
                 .map_err(|source| RunError::Start {
                     what: "a worker thread",
                     source,
                 })?;
             threads.push(thread);
         }
-        drop(phases);
+        drop(ended);
         let limit = self.shared.config.timeouts.drain;
-        runtime.block_on(until_told(phase, limit))?;
+        runtime.block_on(until_told(&phase, workers, limit))?;
         for thread in threads {
             thread.join().map_err(|_| RunError::WorkerEnded)??;
         }
         Ok(())
     }
+}
+
+/// One worker thread.
+fn work(
+    shared: Arc<Shared>,
+    index: usize,
+    shares: Vec<Share>,
+    phases: watch::Receiver<Phase>,
+) -> Result<(), RunError> {
+    let runtime = runtime()?;
+    let local = tokio::task::LocalSet::new();
+    local
+        .block_on(&runtime, worker::run(shared, index, shares, phases))
+        .map_err(|source| RunError::Start {
+            what: "a worker",
+            source,
+        })
 }
 
 fn runtime() -> Result<tokio::runtime::Runtime, RunError> {
@@ -140,8 +159,9 @@ fn runtime() -> Result<tokio::runtime::Runtime, RunError> {
 
 /// Drains on the first signal, cuts on the second or when the drain's time is over.
 async fn until_told(
-    phase: watch::Sender<Phase>,
-    limit: std::time::Duration,
+    phase: &watch::Sender<Phase>,
+    mut workers: mpsc::Receiver<()>,
+    limit: Duration,
 ) -> Result<(), RunError> {
     let failed = |source| RunError::Start {
         what: "a signal handler",
@@ -149,68 +169,18 @@ async fn until_told(
     };
     let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
-    tokio::select! { _ = terminate.recv() => {}, _ = interrupt.recv() => {} }
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+        _ = workers.recv() => {}
+    }
     phase.send_replace(Phase::Draining);
     tokio::select! {
-        () = phase.closed() => {}
+        _ = workers.recv() => {}
         _ = terminate.recv() => {}
         _ = interrupt.recv() => {}
         () = tokio::time::sleep(limit) => {}
     }
     phase.send_replace(Phase::Cut);
     Ok(())
-}
-
-/// One worker thread, from its runtime to its last connection.
-fn work(
-    shared: &Arc<Shared>,
-    share: Vec<TcpListener>,
-    mut phases: watch::Receiver<Phase>,
-) -> Result<(), RunError> {
-    let runtime = runtime()?;
-    let local = tokio::task::LocalSet::new();
-    local.block_on(&runtime, async move {
-        let failed = |source| RunError::Start {
-            what: "a worker",
-            source,
-        };
-        let worker = Rc::new(Worker::new(Arc::clone(shared)).map_err(failed)?);
-        let mut connections = tokio::task::JoinSet::new();
-        let (accepted, mut incoming) = tokio::sync::mpsc::channel(64);
-        let mut acceptors = tokio::task::JoinSet::new();
-        for socket in share {
-            let listener = tokio::net::TcpListener::from_std(socket).map_err(failed)?;
-            let accepted = accepted.clone();
-            acceptors.spawn_local(async move {
-                while let Ok((stream, peer)) = listener.accept().await {
-                    if accepted.send((stream, peer)).await.is_err() {
-                        break;
-                    }
-                }
-            });
-        }
-        loop {
-            tokio::select! {
-                _ = phases.wait_for(|phase| *phase != Phase::Running) => break,
-                Some((stream, _peer)) = incoming.recv() => {
-                    drop(stream.set_nodelay(true));
-                    let worker = Rc::clone(&worker);
-                    connections.spawn_local(async move {
-                        let actor = Arc::new(Actor::default());
-                        connection::serve(&worker, ClientStream::Tcp(stream), actor).await;
-                    });
-                }
-                Some(_) = connections.join_next() => {}
-            }
-        }
-        acceptors.shutdown().await;
-        loop {
-            tokio::select! {
-                _ = phases.wait_for(|phase| *phase == Phase::Cut) => break,
-                next = connections.join_next() => if next.is_none() { break },
-            }
-        }
-        connections.shutdown().await;
-        Ok(())
-    })
 }

@@ -19,6 +19,27 @@ pub(crate) enum ClientStream {
     Tls(Box<TlsStream<TcpStream>>),
 }
 
+impl ClientStream {
+    /// Writes what the socket takes at once and closes. What the client has sent already is read
+    /// first, as far as it is there: closing with unread bytes resets the connection, and then
+    /// the client may never see the answer.
+    pub(crate) fn say_and_close(self, answer: &[u8]) {
+        let mut unread = [0; 4096];
+        match self {
+            Self::Tcp(stream) => {
+                drop(stream.try_write(answer));
+                while stream.try_read(&mut unread).is_ok_and(|read| read > 0) {}
+            }
+            Self::Unix(stream) => {
+                drop(stream.try_write(answer));
+                while stream.try_read(&mut unread).is_ok_and(|read| read > 0) {}
+            }
+            // Over TLS nothing can be said before a handshake.
+            Self::Tls(_) => {}
+        }
+    }
+}
+
 macro_rules! each {
     ($self:ident, $stream:ident => $call:expr) => {
         match $self.get_mut() {

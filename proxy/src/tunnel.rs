@@ -1,43 +1,41 @@
-//! Moving bytes between a client and its upstream.
+//! The life of a tunnel after its upstream is connected: the client's first bytes are judged, then
+//! bytes move until one side ends it, it has been silent for too long, or it is cut.
+//!
+//! It does not know which door made the tunnel, and how the connection was made.
+
+mod direction;
+mod open;
+mod relay;
 
 use bytes::BytesMut;
-use moat_policy::record::EndedBy;
-use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 
+pub(crate) use self::open::Tunnels;
+use self::relay::Relay;
+use crate::authorize::{self, Ticket};
 use crate::stream::ClientStream;
+use crate::worker::Worker;
 
-/// What went through, and who ended it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct End {
-    /// Bytes from the client.
-    pub(crate) up: u64,
-    /// Bytes to the client.
-    pub(crate) down: u64,
-    /// Who ended it.
-    pub(crate) by: EndedBy,
+/// Carries one tunnel to its end, and records how it ended. `early` is what the client sent behind
+/// its request.
+pub(crate) async fn serve(
+    worker: &Worker,
+    ticket: Ticket,
+    client: ClientStream,
+    upstream: TcpStream,
+    early: BytesMut,
+) {
+    let open = worker.tunnels.enter(ticket);
+    let end = {
+        let allowed = |target: &_| authorize::allows(worker, open.ticket(), target);
+        let relay = Relay::new(&open, client, upstream, early, &allowed);
+        relay.run(worker.config().timeouts).await
+    };
+    if let Some(refusal) = &end.refusal {
+        authorize::refused_late(worker, open.ticket(), refusal);
+    }
+    authorize::closed(worker, open.ticket(), end.cause, (end.up, end.down), end.by);
 }
 
-/// Relays until both directions are at their end.
-pub(crate) async fn run(mut client: ClientStream, mut upstream: TcpStream, early: BytesMut) -> End {
-    let first = u64::try_from(early.len()).unwrap_or(u64::MAX);
-    if upstream.write_all(&early).await.is_err() {
-        return End {
-            up: 0,
-            down: 0,
-            by: EndedBy::Upstream,
-        };
-    }
-    match tokio::io::copy_bidirectional(&mut client, &mut upstream).await {
-        Ok((up, down)) => End {
-            up: up.saturating_add(first),
-            down,
-            by: EndedBy::Client,
-        },
-        Err(_) => End {
-            up: first,
-            down: 0,
-            by: EndedBy::Upstream,
-        },
-    }
-}
+#[cfg(test)]
+mod tests;

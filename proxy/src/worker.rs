@@ -1,16 +1,31 @@
-//! One thread's share of the proxy: what every connection on that thread needs.
+//! One thread's share of the proxy: what every connection on that thread needs, and the loop
+//! that the thread runs.
 
 use std::cell::Cell;
 use std::hash::{BuildHasher as _, RandomState};
+use std::io;
+use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use moat_policy::policy::Policy;
+use tokio::sync::watch;
 
 use crate::config::Config;
+use crate::drain::{Drain, Phase};
 use crate::id::EventId;
+use crate::interfaces::Interfaces;
+use crate::limit::{Connections, Quiet};
+use crate::listener::{self, Share};
+use crate::metrics::{Meter, Metrics};
+use crate::own::OwnListeners;
 use crate::record::Recorder;
 use crate::resolve::Resolver;
+use crate::tunnel::Tunnels;
+
+/// What connections that were cut may take to write their last words.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// A compiled policy and its place in the order of reloads.
 #[derive(Debug)]
@@ -24,9 +39,22 @@ pub(crate) struct Loaded {
 /// What all workers share.
 #[derive(Debug)]
 pub(crate) struct Shared {
+    /// What the proxy was told.
     pub(crate) config: Config,
+    /// The policy in force.
     pub(crate) policy: ArcSwap<Loaded>,
+    /// The way to the record.
     pub(crate) recorder: Recorder,
+    /// The addresses of this host.
+    pub(crate) interfaces: Interfaces,
+    /// What is counted.
+    pub(crate) metrics: Arc<Metrics>,
+    /// Places for clients.
+    pub(crate) connections: Arc<Connections>,
+    /// Where the proxy itself listens, which nobody may reach through it.
+    pub(crate) own: OwnListeners,
+    /// Keeps a flood of accept errors out of the log.
+    pub(crate) accept_log: Quiet,
 }
 
 /// What the connections of one worker share. It never leaves its thread.
@@ -34,17 +62,26 @@ pub(crate) struct Shared {
 pub(crate) struct Worker {
     pub(crate) shared: Arc<Shared>,
     pub(crate) resolver: Resolver,
+    pub(crate) tunnels: Tunnels,
+    meter: Meter,
+    drain: Rc<Drain>,
     ids: Cell<u64>,
 }
 
 impl Worker {
-    /// A worker; call it inside its own runtime, since its resolver lives there.
-    pub(crate) fn new(shared: Arc<Shared>) -> std::io::Result<Self> {
+    /// The worker with this number; call it inside its own runtime, since its resolver lives
+    /// there.
+    pub(crate) fn new(shared: Arc<Shared>, index: usize) -> io::Result<Self> {
         let resolver = Resolver::new(&shared.config.dns, shared.config.timeouts.dns)?;
+        let meter = shared.metrics.meter(index);
+        let meter = meter.ok_or_else(|| io::Error::other("more workers than were planned"))?;
         let seed = RandomState::new().hash_one("event ids");
         Ok(Self {
             shared,
             resolver,
+            tunnels: Tunnels::default(),
+            meter,
+            drain: Rc::default(),
             ids: Cell::new(seed | 1),
         })
     }
@@ -64,6 +101,16 @@ impl Worker {
         &self.shared.recorder
     }
 
+    /// This worker's counters.
+    pub(crate) fn meter(&self) -> &Meter {
+        &self.meter
+    }
+
+    /// Whether the proxy is coming to its end.
+    pub(crate) fn drain(&self) -> &Rc<Drain> {
+        &self.drain
+    }
+
     /// A new id: xorshift64* over a random seed, unpredictable enough to be unique, not a secret.
     pub(crate) fn next_id(&self) -> EventId {
         let mut x = self.ids.get();
@@ -73,4 +120,34 @@ impl Worker {
         self.ids.set(x);
         EventId::from_bits(x.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 14)
     }
+}
+
+/// Runs a worker from its first client to its last.
+pub(crate) async fn run(
+    shared: Arc<Shared>,
+    index: usize,
+    shares: Vec<Share>,
+    mut phases: watch::Receiver<Phase>,
+) -> io::Result<()> {
+    let worker = Rc::new(Worker::new(shared, index)?);
+    let mut acceptors = Vec::new();
+    for share in shares {
+        let listener = share.activate()?;
+        let accepting = listener::run(Rc::clone(&worker), listener);
+        acceptors.push(tokio::task::spawn_local(accepting));
+    }
+    drop(phases.wait_for(|phase| *phase > Phase::Running).await);
+    worker.drain.begin();
+    for acceptor in acceptors {
+        drop(acceptor.await);
+    }
+    tokio::select! {
+        () = worker.drain.empty() => return Ok(()),
+        phase = phases.wait_for(|phase| *phase == Phase::Cut) => drop(phase),
+    }
+    worker.drain.finish();
+    worker.tunnels.cut_unless(|_| false);
+    // What is still there then is dropped with the runtime.
+    drop(tokio::time::timeout(LAST_WORDS, worker.drain.empty()).await);
+    Ok(())
 }

@@ -1,7 +1,7 @@
 //! The text that a policy file begins with when a command creates it.
 
 /// What holds without a file, written down, so that adding one entry takes nothing away.
-pub(super) const TEXT: &str = "\
+pub const TEXT: &str = "\
 # What may leave this machine. `moat lint` checks this file, `moat edit` opens it.
 version: 1
 allow:
@@ -9,6 +9,7 @@ allow:
   # and documentation. `moat preset show default` lists its hosts; without the group, only what
   # stands below is allowed.
   - id: default
+    reason: what a coding agent needs to install and build
     net:
       - preset: default
 ";

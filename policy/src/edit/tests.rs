@@ -1,131 +1,23 @@
-use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use insta::assert_snapshot;
-use serde_yaml::Value;
 
 use super::{Edit, EditError, Edited, Item, Section, apply};
+use crate::compile::lists;
 use crate::diagnostic::Diagnostic;
-use crate::entry::{self, Entry, EntryList, Exclusion};
+use crate::entry::EntryList;
+use crate::layer::{LayerInput, Origin};
 use crate::port::PortSet;
-use crate::preset;
-use crate::request::Surface;
 use crate::source::SourceFile;
-use crate::verdict::{Effect, Layer, Rule};
 
 mod random;
 
-/// Compiles what these tests write, and nothing more of the language.
+/// The loader itself.
 fn load(text: &str) -> Result<Vec<EntryList>, Vec<Diagnostic>> {
-    let broken = |message: &str| {
-        let source = SourceFile::new("test", text);
-        vec![Diagnostic::error(
-            "P000",
-            &source,
-            source.span(0, 0),
-            message,
-        )]
-    };
-    let source = SourceFile::new("test", text);
-    crate::gate::read(&source)?;
-    let document: Value = serde_yaml::from_str(&source.text).map_err(|_| broken("no YAML"))?;
-    let mut lists = Vec::new();
-    for (effect, key) in [(Effect::Allow, "allow"), (Effect::Deny, "deny")] {
-        for group in document
-            .get(key)
-            .and_then(Value::as_sequence)
-            .into_iter()
-            .flatten()
-        {
-            let nodes = group
-                .get("net")
-                .and_then(Value::as_sequence)
-                .ok_or_else(|| broken("no net"))?;
-            let mut list = EntryList {
-                effect,
-                layer: Layer::User,
-                surface: Surface::Net,
-                entries: Vec::new(),
-                exclusions: Vec::new(),
-            };
-            let id = group["id"].as_str().ok_or_else(|| broken("no id"))?;
-            for node in nodes {
-                compile(node, id, &mut list).ok_or_else(|| broken("no entry"))?;
-            }
-            lists.push(list);
-        }
-    }
-    Ok(lists)
-}
-
-fn compile(node: &Value, id: &str, list: &mut EntryList) -> Option<()> {
-    let text = |key: &str| node.get(key).and_then(Value::as_str);
-    if let Some(name) = text("preset") {
-        for entry in preset::find(name).ok()?.entries {
-            push(&entry.entry(), None, Some(name), id, list)?;
-        }
-        return Some(());
-    }
-    let until = match text("until") {
-        Some(until) => Some(
-            time::OffsetDateTime::parse(until, &time::format_description::well_known::Rfc3339)
-                .ok()?
-                .into(),
-        ),
-        None => None,
-    };
-    let host = node
-        .as_str()
-        .or_else(|| text("host"))
-        .or_else(|| text("cidr"))?;
-    match text("ports") {
-        Some(ports) if host.contains(':') => {
-            push(&format!("[{host}]:{ports}"), until, None, id, list)
-        }
-        Some(ports) => push(&format!("{host}:{ports}"), until, None, id, list),
-        None => push(host, until, None, id, list),
-    }
-}
-
-fn push(
-    text: &str,
-    until: Option<SystemTime>,
-    preset: Option<&str>,
-    id: &str,
-    list: &mut EntryList,
-) -> Option<()> {
-    let parsed = entry::parse(text).ok()?;
-    if parsed.negated {
-        list.exclusions.push(Exclusion {
-            pattern: parsed.pattern,
-            ports: parsed.ports.unwrap_or_else(PortSet::all),
-        });
-        return Some(());
-    }
-    let default = if list.effect == Effect::Allow {
-        PortSet::web()
-    } else {
-        PortSet::all()
-    };
-    list.entries.push(Entry {
-        pattern: parsed.pattern,
-        ports: parsed.ports.unwrap_or(default),
-        http: None,
-        tls: None,
-        sni: None,
-        until,
-        rule: Arc::new(Rule {
-            id: id.into(),
-            effect: list.effect,
-            layer: list.layer,
-            reason: None,
-            entry: text.into(),
-            preset: preset.map(Into::into),
-            file: "test".into(),
-            line: 7,
-        }),
-    });
-    Some(())
+    lists(LayerInput {
+        origin: Origin::User,
+        source: SourceFile::new("policy.yaml", text),
+    })
 }
 
 fn add(section: Section, text: &str) -> Edit {
@@ -205,7 +97,7 @@ fn an_entry_that_is_there_in_any_spelling_changes_nothing() {
         assert!(!edited.changed, "{again}");
         assert_eq!(edited.text, first);
     }
-    assert_snapshot!(allow(&first, "NEW.test.").summary, @"`new.test` is there already: group `allowed`, line 7");
+    assert_snapshot!(allow(&first, "NEW.test.").summary, @"`new.test` is there already: group `allowed`, line 12");
     assert!(allow(&first, "new.test:8443").changed, "another port");
 }
 
@@ -289,6 +181,7 @@ fn a_file_that_does_not_exist_begins_with_the_default() {
       # and documentation. `moat preset show default` lists its hosts; without the group, only what
       # stands below is allowed.
       - id: default
+        reason: what a coding agent needs to install and build
         net:
           - preset: default
       - id: allowed
@@ -302,7 +195,7 @@ fn a_host_of_the_default_is_there_already_and_creates_no_file() {
     let edited = apply(None, &add(Section::Allow, "docs.rs"), &load).unwrap();
     assert!(!edited.changed);
     assert_eq!(edited.text, "");
-    assert_snapshot!(edited.summary, @"`docs.rs` is there already: group `default`, line 7, preset `default`");
+    assert_snapshot!(edited.summary, @"`docs.rs` is there already: group `default`, line 10, preset `default`");
 }
 
 #[test]

@@ -1,0 +1,97 @@
+//! The end of a proxy: what each phase means, and how a worker learns of it.
+//!
+//! The phases are decided by signals in `server`; here is what connections see of them.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use tokio::sync::Notify;
+
+/// How far the end has come.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub(crate) enum Phase {
+    /// Connections are accepted.
+    Running,
+    /// None is accepted any more; open ones may end in their own time.
+    Draining,
+    /// Open ones are cut.
+    Cut,
+}
+
+/// One worker's view: whether it drains, and how many of its connections are left.
+#[derive(Debug, Default)]
+pub(crate) struct Drain {
+    draining: Cell<bool>,
+    begun: Notify,
+    is_over: Cell<bool>,
+    over: Notify,
+    guests: Cell<usize>,
+    empty: Notify,
+}
+
+impl Drain {
+    /// Tells everyone who waits in [`Drain::begun`].
+    pub(crate) fn begin(&self) {
+        self.draining.set(true);
+        self.begun.notify_waiters();
+    }
+
+    /// Whether the drain has begun: then a connection serves no further request.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.draining.get()
+    }
+
+    /// Resolves when the drain begins, at once if it already has.
+    pub(crate) async fn begun(&self) {
+        // Made before the look at the flag, so that no call of `begin` falls between the two.
+        let begun = self.begun.notified();
+        if !self.draining.get() {
+            begun.await;
+        }
+    }
+
+    /// Ends the time that open requests had. Each must now end by itself, with its record.
+    pub(crate) fn finish(&self) {
+        self.is_over.set(true);
+        self.over.notify_waiters();
+    }
+
+    /// Resolves when open requests must end, at once if that time has come. Tunnels are told by
+    /// themselves; this is for what is no tunnel.
+    pub(crate) async fn over(&self) {
+        let over = self.over.notified();
+        if !self.is_over.get() {
+            over.await;
+        }
+    }
+
+    /// Counts one connection until the guest is dropped.
+    pub(crate) fn enter(self: &Rc<Self>) -> Guest {
+        self.guests.set(self.guests.get() + 1);
+        Guest(Rc::clone(self))
+    }
+
+    /// Resolves when no guest is left.
+    pub(crate) async fn empty(&self) {
+        while self.guests.get() > 0 {
+            self.empty.notified().await;
+        }
+    }
+}
+
+/// One connection that a drain waits for.
+#[derive(Debug)]
+pub(crate) struct Guest(Rc<Drain>);
+
+impl Drop for Guest {
+    fn drop(&mut self) {
+        let left = self.0.guests.get() - 1;
+        self.0.guests.set(left);
+        if left == 0 {
+            self.0.empty.notify_one();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

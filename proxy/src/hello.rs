@@ -1,0 +1,201 @@
+//! The `ClientHello` at the front of a TLS connection, read and not answered.
+//!
+//! [rustls] decides whether it is one and which server name it carries; a second, plain walk over
+//! the same bytes sees what rustls does not show: an address in the place of a name, and Encrypted
+//! Client Hello. It does not know which names are allowed.
+
+use std::borrow::Cow;
+
+use moat_policy::host::{Host, HostName};
+use rustls::server::Acceptor;
+
+/// The content type of a record that carries handshake messages (RFC 8446, section 5.1): the
+/// first byte of every TLS connection.
+pub const HANDSHAKE: u8 = 22;
+/// The largest `ClientHello`, with its record headers.
+pub const LIMIT: usize = 16 * 1024;
+
+const CLIENT_HELLO: u8 = 1;
+const SERVER_NAME: u16 = 0;
+const ENCRYPTED_CLIENT_HELLO: u16 = 0xfe0d;
+
+/// What a `ClientHello` says about where it wants to go.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Hello {
+    /// The outer server name; an address where the client (wrongly, RFC 6066) sent one.
+    pub server_name: Option<Host>,
+    /// Whether it carries the extension of Encrypted Client Hello, which browsers also send
+    /// without meaning it (GREASE).
+    pub has_ech: bool,
+}
+
+/// Why bytes are no acceptable `ClientHello`.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum HelloError {
+    /// It breaks the protocol.
+    #[error("not a valid TLS ClientHello")]
+    Malformed,
+    /// It is too large.
+    #[error("the TLS ClientHello is larger than 16 KiB")]
+    TooLarge,
+    /// Its server name is no host name.
+    #[error("the TLS server name is no host name")]
+    Name,
+}
+
+/// Reads a `ClientHello` from the front of what a client sent. `None` means that more bytes are
+/// needed; where they are cut into records and segments means nothing.
+pub fn read(bytes: &[u8]) -> Result<Option<Hello>, HelloError> {
+    let Some(message) = join(bytes)? else {
+        return if bytes.len() > LIMIT {
+            Err(HelloError::TooLarge)
+        } else {
+            Ok(None)
+        };
+    };
+    let seen = walk(&message).ok_or(HelloError::Malformed)?;
+    let accepted = accept(bytes)?;
+    let server_name = match (accepted, seen.server_name) {
+        (None, None) => None,
+        // rustls gives a name in lower case and without a dot at its end, and no address at all.
+        (Some(name), Some(_)) => {
+            let name = HostName::parse(&name).map_err(|_| HelloError::Name)?;
+            Some(Host::Name(name))
+        }
+        (None, Some(raw)) => Some(Host::Address(address(raw).ok_or(HelloError::Name)?)),
+        (Some(_), None) => return Err(HelloError::Malformed),
+    };
+    Ok(Some(Hello {
+        server_name,
+        has_ech: seen.has_ech,
+    }))
+}
+
+fn address(raw: &[u8]) -> Option<std::net::IpAddr> {
+    std::str::from_utf8(raw).ok()?.parse().ok()
+}
+
+/// What rustls makes of it: the server name, if there is one.
+fn accept(mut bytes: &[u8]) -> Result<Option<String>, HelloError> {
+    let mut acceptor = Acceptor::default();
+    while !bytes.is_empty() {
+        let read = acceptor.read_tls(&mut bytes);
+        if !matches!(read, Ok(1..)) {
+            return Err(HelloError::Malformed);
+        }
+        match acceptor.accept() {
+            Ok(None) => {}
+            Ok(Some(accepted)) => {
+                return Ok(accepted.client_hello().server_name().map(str::to_owned));
+            }
+            Err(_) => return Err(HelloError::Malformed),
+        }
+    }
+    Err(HelloError::Malformed)
+}
+
+/// The first handshake message, out of as many whole records as it takes.
+fn join(bytes: &[u8]) -> Result<Option<Cow<'_, [u8]>>, HelloError> {
+    let mut rest = Cursor(bytes);
+    let mut joined: Cow<'_, [u8]> = Cow::Borrowed(&[]);
+    loop {
+        let Some(header) = rest.take(5) else {
+            return Ok(None);
+        };
+        let mut header = Cursor(header);
+        let (kind, _version, length) = (header.byte(), header.word(), header.word());
+        if kind != Some(HANDSHAKE) || length == Some(0) {
+            return Err(HelloError::Malformed);
+        }
+        let Some(fragment) = length.and_then(|length| rest.take(length.into())) else {
+            return Ok(None);
+        };
+        if joined.is_empty() {
+            joined = Cow::Borrowed(fragment);
+        } else {
+            joined.to_mut().extend_from_slice(fragment);
+        }
+        let mut message = Cursor(&joined);
+        let (Some(kind), Some(high), Some(low)) = (message.byte(), message.byte(), message.word())
+        else {
+            continue;
+        };
+        if kind != CLIENT_HELLO {
+            return Err(HelloError::Malformed);
+        }
+        let length = usize::from(high) << 16 | usize::from(low);
+        if length > LIMIT {
+            return Err(HelloError::TooLarge);
+        }
+        if message.0.len() >= length {
+            return Ok(Some(joined));
+        }
+    }
+}
+
+/// What the plain walk sees.
+struct Seen<'a> {
+    server_name: Option<&'a [u8]>,
+    has_ech: bool,
+}
+
+/// Walks over a whole message; `None` where its lengths do not fit (RFC 8446, section 4.1.2).
+fn walk(message: &[u8]) -> Option<Seen<'_>> {
+    let mut hello = Cursor(message);
+    hello.take(4 + 2 + 32)?;
+    let session = hello.byte()?;
+    hello.take(session.into())?;
+    let suites = hello.word()?;
+    hello.take(suites.into())?;
+    let compressions = hello.byte()?;
+    hello.take(compressions.into())?;
+    let mut seen = Seen {
+        server_name: None,
+        has_ech: false,
+    };
+    let Some(length) = hello.word() else {
+        return Some(seen); // Extensions may be left out in TLS 1.2.
+    };
+    let mut extensions = Cursor(hello.take(length.into())?);
+    while !extensions.0.is_empty() {
+        let kind = extensions.word()?;
+        let length = extensions.word()?;
+        let body = extensions.take(length.into())?;
+        if kind == SERVER_NAME {
+            let mut list = Cursor(body);
+            list.take(2 + 1)?;
+            let length = list.word()?;
+            seen.server_name = Some(list.take(length.into())?);
+        }
+        seen.has_ech |= kind == ENCRYPTED_CLIENT_HELLO;
+    }
+    Some(seen)
+}
+
+/// Bytes that are taken from the front.
+struct Cursor<'a>(&'a [u8]);
+
+impl<'a> Cursor<'a> {
+    fn take(&mut self, count: usize) -> Option<&'a [u8]> {
+        let (taken, rest) = self.0.split_at_checked(count)?;
+        self.0 = rest;
+        Some(taken)
+    }
+
+    fn byte(&mut self) -> Option<u8> {
+        let (&byte, rest) = self.0.split_first()?;
+        self.0 = rest;
+        Some(byte)
+    }
+
+    fn word(&mut self) -> Option<u16> {
+        let (&bytes, rest) = self.0.split_first_chunk()?;
+        self.0 = rest;
+        Some(u16::from_be_bytes(bytes))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,258 @@
+//! The SOCKS5 door (RFC 1928): CONNECT by name or address, without authentication. Everything
+//! else is refused with the code that the protocol has for it.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+use std::sync::Arc;
+
+use bytes::{Buf as _, BytesMut};
+use moat_policy::host::Host;
+use moat_policy::port::Port;
+use moat_policy::record::{Actor, Cause, EndedBy, Protocol};
+use moat_policy::request::Target;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+use crate::authorize::{self, Asked, Unread};
+use crate::connect;
+use crate::refusal::Refusal;
+use crate::stream::ClientStream;
+use crate::tunnel;
+use crate::worker::Worker;
+
+const VERSION: u8 = 5;
+const NO_AUTHENTICATION: u8 = 0;
+const NO_METHOD: &[u8] = &[VERSION, 0xff];
+const CONNECT: u8 = 1;
+/// "Request rejected or failed" in the protocol before this one.
+const SOCKS4_REJECTED: &[u8] = &[0, 91, 0, 0, 0, 0, 0, 0];
+
+/// Reply codes (RFC 1928, section 6).
+mod code {
+    pub(super) const SUCCEEDED: u8 = 0;
+    pub(super) const FAILURE: u8 = 1;
+    pub(super) const NOT_ALLOWED: u8 = 2;
+    pub(super) const HOST_UNREACHABLE: u8 = 4;
+    pub(super) const REFUSED: u8 = 5;
+    pub(super) const EXPIRED: u8 = 6;
+    pub(super) const COMMAND: u8 = 7;
+    pub(super) const ADDRESS_TYPE: u8 = 8;
+}
+
+/// A handshake that ends here, and the bytes that say so.
+struct Failed {
+    refusal: Refusal,
+    reply: Vec<u8>,
+}
+
+impl Failed {
+    fn new(code: u8, detail: &'static str) -> Self {
+        Self {
+            refusal: Refusal::malformed(detail),
+            reply: reply(code).to_vec(),
+        }
+    }
+
+    /// Before the first reply of the protocol there is no code to say it with.
+    fn silent(refusal: Refusal) -> Self {
+        Self {
+            refusal,
+            reply: Vec::new(),
+        }
+    }
+}
+
+/// The code for a refusal.
+pub(crate) fn reply_code(refusal: &Refusal) -> u8 {
+    match refusal.cause {
+        Cause::Policy
+        | Cause::Default
+        | Cause::Guarded
+        | Cause::Auth
+        | Cause::Sni
+        | Cause::Host => code::NOT_ALLOWED,
+        Cause::Dns => code::HOST_UNREACHABLE,
+        Cause::Connect => code::REFUSED,
+        Cause::Timeout => code::EXPIRED,
+        _ => code::FAILURE,
+    }
+}
+
+/// Serves one SOCKS client; the connection ends with it. `early` begins with the first byte.
+pub(crate) async fn serve(
+    worker: &Worker,
+    mut stream: ClientStream,
+    actor: Arc<Actor>,
+    mut early: BytesMut,
+) {
+    let limit = worker.config().timeouts.head;
+    let read = tokio::time::timeout(limit, handshake(&mut stream, &mut early)).await;
+    let unread = Unread::new(worker, Protocol::Socks5, &actor);
+    let id = unread.id;
+    let target = match read {
+        Ok(Ok(target)) => target,
+        failed => {
+            let failed = failed.map_or_else(
+                |_| Failed::silent(Refusal::head_too_slow()),
+                |read| read.err().unwrap_or_else(ended),
+            );
+            authorize::unread(worker, unread, &failed.refusal);
+            return finish(stream, &failed.reply).await;
+        }
+    };
+    let asked = Asked {
+        id,
+        protocol: Protocol::Socks5,
+        actor,
+        target,
+        method: None,
+    };
+    match Box::pin(connect::open(worker, asked)).await {
+        Err(refusal) => finish(stream, &reply(reply_code(&refusal))).await,
+        Ok((upstream, ticket)) => {
+            if stream.write_all(&reply(code::SUCCEEDED)).await.is_err() {
+                authorize::closed(worker, &ticket, Cause::Client, (0, 0), EndedBy::Client);
+                return;
+            }
+            tunnel::serve(worker, ticket, stream, upstream, early).await;
+        }
+    }
+}
+
+async fn finish(mut stream: ClientStream, reply: &[u8]) {
+    drop(stream.write_all(reply).await);
+    drop(stream.shutdown().await);
+}
+
+/// A reply. Its address is not the one that was dialled from, which is nobody's business.
+fn reply(code: u8) -> [u8; 10] {
+    [VERSION, code, 0, 1, 0, 0, 0, 0, 0, 0]
+}
+
+fn ended() -> Failed {
+    Failed::silent(Refusal::malformed("the SOCKS handshake ends too early"))
+}
+
+/// Reads both messages of the handshake and takes them out of the buffer.
+async fn handshake(stream: &mut ClientStream, buffer: &mut BytesMut) -> Result<Target, Failed> {
+    let length = loop {
+        match methods(buffer)? {
+            Some(length) => break length,
+            None => more(stream, buffer).await?,
+        }
+    };
+    buffer.advance(length);
+    let sent = stream.write_all(&[VERSION, NO_AUTHENTICATION]).await;
+    sent.map_err(|_| ended())?;
+    loop {
+        match request(buffer)? {
+            Some((target, length)) => {
+                buffer.advance(length);
+                return Ok(target);
+            }
+            None => more(stream, buffer).await?,
+        }
+    }
+}
+
+async fn more(stream: &mut ClientStream, buffer: &mut BytesMut) -> Result<(), Failed> {
+    match stream.read_buf(buffer).await {
+        Ok(1..) => Ok(()),
+        Ok(0) | Err(_) => Err(ended()),
+    }
+}
+
+/// The first message: the length of a whole one that offers to go without authentication.
+fn methods(bytes: &[u8]) -> Result<Option<usize>, Failed> {
+    match bytes.first() {
+        None | Some(&VERSION) => {}
+        Some(_) => {
+            return Err(Failed {
+                refusal: Refusal::malformed("only SOCKS version 5 is served"),
+                reply: SOCKS4_REJECTED.to_vec(),
+            });
+        }
+    }
+    let Some(&count) = bytes.get(1) else {
+        return Ok(None);
+    };
+    let length = 2 + usize::from(count);
+    let Some(offered) = bytes.get(2..length) else {
+        return Ok(None);
+    };
+    if offered.contains(&NO_AUTHENTICATION) {
+        return Ok(Some(length));
+    }
+    Err(Failed {
+        refusal: Refusal::malformed("the SOCKS client insists on authentication"),
+        reply: NO_METHOD.to_vec(),
+    })
+}
+
+/// The second message: its target and its length.
+fn request(bytes: &[u8]) -> Result<Option<(Target, usize)>, Failed> {
+    let (Some(&version), Some(&command)) = (bytes.first(), bytes.get(1)) else {
+        return Ok(None);
+    };
+    if version != VERSION {
+        return Err(Failed::new(code::FAILURE, "the SOCKS version changes"));
+    }
+    if command != CONNECT {
+        return Err(Failed::new(
+            code::COMMAND,
+            "of the SOCKS commands only CONNECT is served",
+        ));
+    }
+    let (Some(&reserved), Some(&kind)) = (bytes.get(2), bytes.get(3)) else {
+        return Ok(None);
+    };
+    if reserved != 0 {
+        return Err(Failed::new(code::FAILURE, "the SOCKS request is malformed"));
+    }
+    let (host, length) = match kind {
+        1 => match bytes.get(4..8).and_then(|bytes| bytes.first_chunk::<4>()) {
+            Some(&octets) => (Host::Address(Ipv4Addr::from(octets).into()), 8),
+            None => return Ok(None),
+        },
+        4 => match bytes.get(4..20).and_then(|bytes| bytes.first_chunk::<16>()) {
+            Some(&octets) => (Host::Address(Ipv6Addr::from(octets).into()), 20),
+            None => return Ok(None),
+        },
+        3 => match name(bytes)? {
+            Some(named) => named,
+            None => return Ok(None),
+        },
+        _ => {
+            return Err(Failed::new(
+                code::ADDRESS_TYPE,
+                "the SOCKS address is of no known type",
+            ));
+        }
+    };
+    let port = bytes.get(length..length + 2);
+    let Some(&port) = port.and_then(|bytes| bytes.first_chunk::<2>()) else {
+        return Ok(None);
+    };
+    let port = Port::from_number(u16::from_be_bytes(port))
+        .ok_or_else(|| Failed::new(code::FAILURE, "the port must be 1 to 65535"))?;
+    Ok(Some((Target { host, port }, length + 2)))
+}
+
+/// A name, and where it ends.
+fn name(bytes: &[u8]) -> Result<Option<(Host, usize)>, Failed> {
+    let Some(&count) = bytes.get(4) else {
+        return Ok(None);
+    };
+    let end = 5 + usize::from(count);
+    let Some(text) = bytes.get(5..end) else {
+        return Ok(None);
+    };
+    match Host::parse(text) {
+        Ok(host) => Ok(Some((host, end))),
+        Err(error) => Err(Failed {
+            refusal: Refusal::malformed(error.to_string()),
+            reply: reply(code::FAILURE).to_vec(),
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,292 @@
+//! Both directions of a tunnel, its gate and its clock, as one poll function: the task of an idle
+//! tunnel holds the two sockets, a timer and some counters.
+
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::BytesMut;
+use moat_policy::record::{Cause, EndedBy};
+use moat_policy::request::Target;
+use socket2::SockRef;
+use tokio::io::AsyncWrite as _;
+use tokio::net::TcpStream;
+use tokio::time::{Instant, Sleep, sleep_until};
+
+use super::direction::{Broken, Direction, poll_append};
+use super::open::Entered;
+use crate::config::Timeouts;
+use crate::greeting::{self, Greeting};
+use crate::refusal::Refusal;
+use crate::stream::ClientStream;
+
+/// How a tunnel ended.
+#[derive(Debug)]
+pub(super) struct End {
+    /// Bytes that the upstream took.
+    pub(super) up: u64,
+    /// Bytes that the client took.
+    pub(super) down: u64,
+    /// Who ended it.
+    pub(super) by: EndedBy,
+    /// Why.
+    pub(super) cause: Cause,
+    /// What the client's first bytes were refused for.
+    pub(super) refusal: Option<Refusal>,
+}
+
+/// The client's first bytes, while they are collected. Nothing of them has gone upstream.
+#[derive(Debug)]
+struct Gate {
+    seen: Vec<u8>,
+    /// When the first of them came.
+    since: Option<Instant>,
+}
+
+/// One tunnel at work.
+pub(super) struct Relay<'t> {
+    open: &'t Entered<'t>,
+    client: ClientStream,
+    upstream: TcpStream,
+    up: Direction,
+    down: Direction,
+    gate: Option<Gate>,
+    /// Whether a name other than the target's is allowed.
+    allowed: &'t dyn Fn(&Target) -> bool,
+    /// Who came to its end first.
+    first: Option<EndedBy>,
+    active: Instant,
+}
+
+/// Why a tunnel stops before both directions are at their end.
+enum Stop {
+    Broken(EndedBy),
+    Refused(Refusal),
+}
+
+impl<'t> Relay<'t> {
+    pub(super) fn new(
+        open: &'t Entered<'t>,
+        client: ClientStream,
+        upstream: TcpStream,
+        early: BytesMut,
+        allowed: &'t dyn Fn(&Target) -> bool,
+    ) -> Self {
+        let mut up = Direction::new();
+        let active = Instant::now();
+        let ticket = open.ticket();
+        let early = Vec::from(early);
+        let gate = if Greeting::is_needed(ticket.grant(), ticket.target().port) {
+            let since = (!early.is_empty()).then_some(active);
+            Some(Gate { seen: early, since })
+        } else {
+            up.preload(early);
+            None
+        };
+        Self {
+            open,
+            client,
+            upstream,
+            up,
+            down: Direction::new(),
+            gate,
+            allowed,
+            first: None,
+            active,
+        }
+    }
+
+    /// Moves bytes until the end.
+    pub(super) async fn run(mut self, limits: Timeouts) -> End {
+        let mut timer = pin!(sleep_until(self.active + limits.idle));
+        poll_fn(|cx| self.poll(cx, timer.as_mut(), limits)).await
+    }
+
+    fn poll(
+        &mut self,
+        cx: &mut Context<'_>,
+        timer: Pin<&mut Sleep>,
+        limits: Timeouts,
+    ) -> Poll<End> {
+        if self.open.is_cut(cx.waker()) {
+            return Poll::Ready(self.end(EndedBy::Moat, Cause::Shutdown, None));
+        }
+        let before = self.progress();
+        match self.poll_both(cx) {
+            Poll::Ready(Ok(())) => {
+                let by = self.first.unwrap_or(EndedBy::Client);
+                return Poll::Ready(self.end(by, Cause::Done, None));
+            }
+            Poll::Ready(Err(Stop::Broken(by))) => return Poll::Ready(self.broken(by)),
+            Poll::Ready(Err(Stop::Refused(refusal))) => {
+                return Poll::Ready(self.refused(cx, refusal));
+            }
+            Poll::Pending => {}
+        }
+        if self.progress() != before {
+            self.active = Instant::now();
+        }
+        self.poll_time(cx, timer, limits)
+    }
+
+    /// A number that changes whenever a byte has moved.
+    fn progress(&self) -> u64 {
+        let held = self.gate.as_ref().map_or(0, |gate| gate.seen.len() as u64);
+        self.up
+            .moved()
+            .wrapping_add(self.down.moved())
+            .wrapping_add(held)
+    }
+
+    fn poll_both(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Stop>> {
+        let down = self.down.poll(cx, &mut self.upstream, &mut self.client);
+        if let Poll::Ready(Err(broken)) = down {
+            return Poll::Ready(Err(Stop::Broken(match broken {
+                Broken::Reader => EndedBy::Upstream,
+                Broken::Writer => EndedBy::Client,
+            })));
+        }
+        if self.down.is_ending() && self.first.is_none() {
+            self.first = Some(EndedBy::Upstream);
+        }
+        if self.gate.is_some()
+            && let Poll::Ready(Err(stop)) = self.poll_gate(cx)
+        {
+            return Poll::Ready(Err(stop));
+        }
+        if self.gate.is_none() {
+            let up = self.up.poll(cx, &mut self.client, &mut self.upstream);
+            if let Poll::Ready(Err(broken)) = up {
+                return Poll::Ready(Err(Stop::Broken(match broken {
+                    Broken::Reader => EndedBy::Client,
+                    Broken::Writer => EndedBy::Upstream,
+                })));
+            }
+        }
+        if self.up.is_ending() && self.first.is_none() {
+            self.first = Some(EndedBy::Client);
+        }
+        if self.up.is_done() && self.down.is_done() {
+            return Poll::Ready(Ok(()));
+        }
+        Poll::Pending
+    }
+
+    /// Collects the client's first bytes and judges them.
+    fn poll_gate(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Stop>> {
+        let mut ended = false;
+        loop {
+            let Some(gate) = &mut self.gate else {
+                return Poll::Ready(Ok(()));
+            };
+            let ticket = self.open.ticket();
+            let greeting = Greeting {
+                target: ticket.target(),
+                grant: ticket.grant(),
+                allowed: self.allowed,
+            };
+            match greeting.judge(&gate.seen, ended) {
+                greeting::Judged::Pass => {
+                    self.up.preload(std::mem::take(&mut gate.seen));
+                    if ended {
+                        self.up.end();
+                    }
+                    self.gate = None;
+                    return Poll::Ready(Ok(()));
+                }
+                greeting::Judged::Refuse(refusal) => {
+                    return Poll::Ready(Err(Stop::Refused(refusal)));
+                }
+                greeting::Judged::More => {}
+            }
+            let space = greeting::LIMIT.saturating_sub(gate.seen.len()).max(1);
+            match poll_append(cx, &mut self.client, &mut gate.seen, space) {
+                Poll::Ready(Ok(0)) => ended = true,
+                Poll::Ready(Ok(_)) => {
+                    gate.since.get_or_insert_with(Instant::now);
+                }
+                Poll::Ready(Err(_)) => {
+                    return Poll::Ready(Err(Stop::Broken(EndedBy::Client)));
+                }
+                Poll::Pending => return Poll::Pending,
+            }
+        }
+    }
+
+    /// Looks at the clock. The timer is not moved whenever a byte moves: when it fires, it is set
+    /// to what is left.
+    fn poll_time(
+        &mut self,
+        cx: &mut Context<'_>,
+        mut timer: Pin<&mut Sleep>,
+        limits: Timeouts,
+    ) -> Poll<End> {
+        loop {
+            let idle = self.active + limits.idle;
+            let head = self.gate.as_ref().and_then(|gate| gate.since);
+            let head = head.map(|since| since + limits.head);
+            let deadline = head.map_or(idle, |head| head.min(idle));
+            if timer.deadline() > deadline {
+                timer.as_mut().reset(deadline);
+            }
+            if timer.as_mut().poll(cx).is_pending() {
+                return Poll::Pending;
+            }
+            let now = Instant::now();
+            if head.is_some_and(|head| head <= now) {
+                return Poll::Ready(self.refused(cx, Refusal::head_too_slow()));
+            }
+            if idle <= now {
+                return Poll::Ready(self.end(EndedBy::Moat, Cause::Timeout, None));
+            }
+            // At least a tick ahead: a deadline that rounds to now would fire for ever.
+            timer
+                .as_mut()
+                .reset(deadline.max(now + Duration::from_millis(1)));
+        }
+    }
+
+    /// Passes a broken connection on: the other side gets a reset too.
+    fn broken(&mut self, by: EndedBy) -> End {
+        let cause = if by == EndedBy::Client {
+            let _ = SockRef::from(&self.upstream).set_linger(Some(Duration::ZERO));
+            Cause::Client
+        } else {
+            let client = match &self.client {
+                ClientStream::Tcp(stream) => Some(stream),
+                ClientStream::Tls(stream) => Some(stream.get_ref().0),
+                ClientStream::Unix(_) => None, // These have no reset.
+            };
+            if let Some(client) = client {
+                let _ = SockRef::from(client).set_linger(Some(Duration::ZERO));
+            }
+            Cause::Upstream
+        };
+        self.end(by, cause, None)
+    }
+
+    /// Ends a tunnel whose first bytes are not allowed. A TLS client is told by an alert, if the
+    /// socket takes it at once.
+    fn refused(&mut self, cx: &mut Context<'_>, refusal: Refusal) -> End {
+        let is_tls = self
+            .gate
+            .as_ref()
+            .is_some_and(|gate| greeting::is_tls(&gate.seen));
+        if is_tls && self.down.moved() == 0 {
+            let _ = Pin::new(&mut self.client).poll_write(cx, greeting::ALERT);
+        }
+        let _ = Pin::new(&mut self.client).poll_shutdown(cx);
+        self.end(EndedBy::Moat, refusal.cause, Some(refusal))
+    }
+
+    fn end(&self, by: EndedBy, cause: Cause, refusal: Option<Refusal>) -> End {
+        End {
+            up: self.up.moved(),
+            down: self.down.moved(),
+            by,
+            cause,
+            refusal,
+        }
+    }
+}
