@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 pub mod address;
+pub mod case;
 pub mod compile;
 pub mod diagnostic;
 pub mod document;
