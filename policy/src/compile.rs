@@ -104,27 +104,38 @@ fn gather(inputs: Vec<LayerInput>) -> Result<Gathered, Vec<Diagnostic>> {
     problems.extend(layer::misplaced(&layers));
     let exclusive = layer::is_exclusive(&layers);
     let mut warnings = Vec::new();
-    let mut compiler = Compiler::default();
     for layer in &layers {
         let allows = layer::allows(layer, exclusive);
         warnings.extend(ignored(&layer.document, allows));
-        for group in &layer.document.groups {
-            if group.effect != Effect::Allow || allows == Allows::Count {
-                compiler.group(layer, group);
-            }
-        }
     }
+    let mut compiler = Compiler::run(&layers);
     problems.append(&mut compiler.problems);
     if !problems.is_empty() {
         diagnostic::sort(&mut problems);
         return Err(problems);
     }
+    let Compiler { filed, presets, .. } = compiler;
     Ok(Gathered {
-        layers,
+        lists: filed.into_iter().map(|filed| filed.list).collect(),
+        presets,
         warnings,
-        lists: compiler.lists,
-        presets: compiler.presets,
+        layers,
     })
+}
+
+/// One list with the places of its entries: what findings and explanations point at.
+#[derive(Debug)]
+pub(crate) struct Filed<'l> {
+    pub(crate) list: EntryList,
+    /// One for each entry of the list.
+    pub(crate) spans: Vec<Span>,
+    /// The file that holds it.
+    pub(crate) layer: &'l LayerDocument,
+}
+
+/// The lists that count, with presets written out, of files that compile.
+pub(crate) fn file(layers: &[LayerDocument]) -> Vec<Filed<'_>> {
+    Compiler::run(layers).filed
 }
 
 /// One finding for all allow groups of a file that do not count.
@@ -159,27 +170,37 @@ fn ignored(document: &Document, allows: Allows) -> Option<Diagnostic> {
 }
 
 #[derive(Default)]
-struct Compiler {
-    lists: Vec<EntryList>,
+struct Compiler<'l> {
+    filed: Vec<Filed<'l>>,
     presets: HashMap<Arc<str>, Preset>,
     problems: Vec<Diagnostic>,
 }
 
 /// What the entries of one list have in common.
-struct Frame<'a> {
-    layer: &'a LayerDocument,
-    group: &'a Group,
+struct Frame<'l> {
+    layer: &'l LayerDocument,
+    group: &'l Group,
 }
 
-impl Compiler {
-    fn group(&mut self, layer: &LayerDocument, group: &Group) {
-        let frame = Frame { layer, group };
-        for list in &group.lists {
-            self.list(&frame, list);
+impl<'l> Compiler<'l> {
+    fn run(layers: &'l [LayerDocument]) -> Self {
+        let exclusive = layer::is_exclusive(layers);
+        let mut compiler = Self::default();
+        for layer in layers {
+            let allows = layer::allows(layer, exclusive) == Allows::Count;
+            for group in &layer.document.groups {
+                if group.effect == Effect::Allow && !allows {
+                    continue;
+                }
+                for list in &group.lists {
+                    compiler.list(&Frame { layer, group }, list);
+                }
+            }
         }
+        compiler
     }
 
-    fn list(&mut self, frame: &Frame<'_>, list: &GroupList) {
+    fn list(&mut self, frame: &Frame<'l>, list: &GroupList) {
         let mut compiled = EntryList {
             effect: frame.group.effect,
             layer: frame.layer.origin.layer(),
@@ -187,6 +208,7 @@ impl Compiler {
             entries: Vec::with_capacity(list.entries.len()),
             exclusions: Vec::new(),
         };
+        let mut spans = Vec::with_capacity(list.entries.len());
         for entry in &list.entries {
             match &entry.body {
                 EntryBody::Host(host) => compiled.entries.push(frame.host(entry, host)),
@@ -199,9 +221,14 @@ impl Compiler {
                     compiled.entries.extend(entries);
                 }
             }
+            spans.resize(compiled.entries.len(), entry.span);
         }
         if !compiled.entries.is_empty() {
-            self.lists.push(compiled);
+            self.filed.push(Filed {
+                list: compiled,
+                spans,
+                layer: frame.layer,
+            });
         }
     }
 

@@ -5,5 +5,7 @@ pub mod name;
 
 pub mod pattern;
 
+pub(crate) mod relation;
+
 pub use name::{Host, HostError, HostName};
 pub use pattern::Pattern;

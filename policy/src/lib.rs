@@ -17,6 +17,7 @@ pub mod gate;
 pub mod host;
 pub mod http;
 pub mod layer;
+pub mod lint;
 pub mod parse;
 pub mod policy;
 pub mod port;

@@ -115,4 +115,31 @@ codes! {
     LOOSE_DEFAULT = "L003":
         "A default is looser than the one that holds."
         "The most trusted file that sets a default decides; others can only tighten it (deny, ask, pass, allow, from strict to loose).";
+    ANY_NAME = "L010":
+        "An allow entry lets through every name."
+        "A bare `*` is any name. Nothing is left of an allowlist then but its denies and the guarded addresses.";
+    PUBLIC_SUFFIX = "L011":
+        "A wildcard stands directly on a public suffix."
+        "Under a suffix such as `com` anybody can register a domain, so the entry lets through what a stranger sets up.";
+    STAR_IN_DOMAIN = "L012":
+        "A `*` stands for a part of the registrable domain."
+        "`*name` without a dot also matches a domain that a stranger registers with that ending. `*.NAME` is everything below the name, `**.NAME` the name too.";
+    METADATA = "L013":
+        "An entry opens the metadata service of a cloud."
+        "It hands out the credentials of the machine to whoever asks.";
+    COVERED = "L014":
+        "An entry says nothing new."
+        "Another entry of the same effect matches all that it matches. Two entries for one thing are one to forget when it is to be closed.";
+    DENIED = "L015":
+        "An entry can never take effect, because a deny covers it."
+        "A deny wins over every allow and ask, in whatever file and order they stand.";
+    EXPIRED = "L016":
+        "The time of an entry is over."
+        "An entry past its `until` matches nothing any more.";
+    TENANT = "L017":
+        "A wildcard lets through names that anybody can have."
+        "On shared platforms every customer gets a name below the same domain, a stranger too. Name the host of the tenant in full.";
+    DEAD = "L018":
+        "An address entry opens nothing."
+        "Unspecified, broadcast and multicast addresses are never dialled, whatever a policy says.";
 }

@@ -14,7 +14,7 @@ fn ask(text: &str) -> String {
         Err(error) => format!(
             "{} [{}] help: {}",
             error.message,
-            &text[error.range.clone()],
+            text.get(error.range.clone()).unwrap(),
             error.help
         ),
     }
