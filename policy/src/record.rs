@@ -221,6 +221,37 @@ pub struct Record {
     pub ended_by: Option<EndedBy>,
 }
 
+impl Record {
+    /// A line with nothing in it but what every line has.
+    pub fn new(ts: String, seq: u64, id: String, event: Event, cause: Cause) -> Self {
+        Self {
+            v: SCHEMA_VERSION,
+            ts: ts.into(),
+            seq,
+            id: id.into(),
+            event,
+            protocol: None,
+            actor: None,
+            host: None,
+            port: None,
+            method: None,
+            address: None,
+            effect: None,
+            enforced: true,
+            cause,
+            status: None,
+            rule: None,
+            source: None,
+            reason: None,
+            policy: None,
+            bytes_up: None,
+            bytes_down: None,
+            duration_ms: None,
+            ended_by: None,
+        }
+    }
+}
+
 /// Who asked.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[non_exhaustive]

@@ -391,12 +391,14 @@ fn recorded(worker: &Worker, permit: &Permit, address: Option<IpAddr>) -> Result
         address,
         ..entry(&permit.asked, &permit.loaded)
     };
-    match (
-        worker.recorder().push(entry),
-        worker.config().audit_on_failure,
-    ) {
-        (Err(lost), AuditOnFailure::Deny) => Err(lost),
-        (Ok(()), _) | (Err(Lost), AuditOnFailure::Continue) => Ok(()),
+    match worker.config().audit_on_failure {
+        // What is queued while nothing can be written may never be.
+        AuditOnFailure::Deny if !worker.recorder().is_ready() => Err(Lost),
+        AuditOnFailure::Deny => worker.recorder().push(entry),
+        AuditOnFailure::Continue => {
+            let _ = worker.recorder().push(entry); // The recorder counts what is lost.
+            Ok(())
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! The id of a request: what a reply shows, and what `moat why` finds in the record.
 
 use std::fmt;
+use std::hash::{BuildHasher as _, RandomState};
 
 /// 50 random bits, written as ten characters of base32 (Crockford's alphabet: no I, L, O, U).
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
@@ -13,6 +14,11 @@ impl EventId {
     /// The id with these bits; all above the lowest 50 are dropped.
     pub(crate) const fn from_bits(bits: u64) -> Self {
         Self(bits & ((1 << (5 * LENGTH)) - 1))
+    }
+
+    /// A new id for an event outside the data path.
+    pub(crate) fn random() -> Self {
+        Self::from_bits(RandomState::new().hash_one("event id"))
     }
 }
 

@@ -5,6 +5,7 @@
 //! sandboxes and hooks exist.
 #![forbid(unsafe_code)]
 
+mod audit;
 mod authorize;
 mod config;
 mod connect;

@@ -6,10 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use moat_policy::record::{Cause, Event};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 
-use crate::config::{Config, ListenAddress};
+use crate::audit::{self, Audit};
+use crate::config::{Config, ListenAddress, Mode};
 use crate::drain::Phase;
 use crate::error::{BindError, RunError};
 use crate::interfaces::Interfaces;
@@ -17,7 +19,7 @@ use crate::limit::{Connections, Quiet};
 use crate::listener::{self, Share};
 use crate::metrics::Metrics;
 use crate::own::OwnListeners;
-use crate::record::Recorder;
+use crate::record::Entry;
 use crate::source::PolicySource;
 use crate::worker::{self, Loaded, Shared};
 
@@ -36,6 +38,7 @@ pub struct Server {
     bound: Bound,
     /// For each worker its share of every listener.
     shares: Vec<Vec<Share>>,
+    audit: Audit,
 }
 
 impl std::fmt::Debug for Server {
@@ -53,7 +56,6 @@ impl Server {
         policy: Arc<dyn PolicySource>,
         stdout: Option<Box<dyn Write + Send>>,
     ) -> Result<Self, BindError> {
-        drop(stdout);
         let first = Loaded {
             policy: policy.load()?,
             generation: 1,
@@ -68,6 +70,7 @@ impl Server {
                 share.push(socket);
             }
         }
+        let audit = audit::open(&config.audit, stdout)?;
         let own = listeners.iter().filter_map(ListenAddress::ip).collect();
         let interfaces = Interfaces::new().map_err(|source| BindError::Setup {
             what: "the list of this host's addresses",
@@ -76,7 +79,7 @@ impl Server {
         let shared = Arc::new(Shared {
             interfaces,
             policy: ArcSwap::from_pointee(first),
-            recorder: Recorder::off(),
+            recorder: audit.recorder().clone(),
             metrics: Arc::new(Metrics::new(workers, config.metrics_hosts)),
             connections: Arc::new(Connections::new(config.max_connections)),
             own: OwnListeners::new(own),
@@ -90,6 +93,7 @@ impl Server {
                 admin: None,
             },
             shares,
+            audit,
         })
     }
 
@@ -101,6 +105,8 @@ impl Server {
     /// Runs until a signal ends it.
     pub fn run(self) -> Result<(), RunError> {
         let runtime = runtime()?;
+        let audit = self.audit.start()?;
+        note(&self.shared, Event::Start);
         let (phase, phases) = watch::channel(Phase::Running);
         // Each worker holds a sender: they are all gone when the last worker is.
         let (ended, workers) = mpsc::channel::<()>(1);
@@ -126,8 +132,19 @@ impl Server {
         for thread in threads {
             thread.join().map_err(|_| RunError::WorkerEnded)??;
         }
+        note(&self.shared, Event::Stop);
+        audit.close();
         Ok(())
     }
+}
+
+/// Records that the proxy itself starts or stops.
+fn note(shared: &Shared, event: Event) {
+    let policy = Arc::clone(shared.policy.load().policy.digest());
+    let mut entry = Entry::of_proxy(event, Cause::Done, Some(policy));
+    entry.enforced = shared.config.mode == Mode::Enforce;
+    entry.reason = Some(concat!("moat ", env!("CARGO_PKG_VERSION")).into());
+    let _ = shared.recorder.push(entry); // The recorder counts what is lost.
 }
 
 /// One worker thread.
