@@ -15,7 +15,7 @@ use crate::config::{AuditOnFailure, Mode};
 use crate::id::EventId;
 use crate::record::{Entry, Lost, Traffic};
 use crate::refusal::Refusal;
-use crate::socks;
+use crate::reply;
 use crate::worker::{Loaded, Worker};
 
 /// One request, as its door read it.
@@ -33,23 +33,23 @@ pub(crate) struct Asked {
     pub(crate) method: Option<&'static str>,
 }
 
-/// What is known of a request that is refused before it can be asked.
-#[derive(Clone, Debug)]
+/// A request that no policy is asked about, since it could not be read or breaks its protocol.
+#[derive(Debug)]
 pub(crate) struct Unread {
-    /// Shown in replies and records.
+    /// Shown in the reply and the record.
     pub(crate) id: EventId,
-    /// The door.
+    /// The door, as far as it got.
     pub(crate) protocol: Protocol,
-    /// Who asks.
+    /// Who asked.
     pub(crate) actor: Arc<Actor>,
     /// Where to, if that much could be read.
     pub(crate) target: Option<Target>,
-    /// The method for the record: a registered one or `OTHER`.
+    /// A registered method or `OTHER`, if it could be read.
     pub(crate) method: Option<&'static str>,
 }
 
 impl Unread {
-    /// A request of which nothing is known yet.
+    /// With an id of its own and nothing read.
     pub(crate) fn new(worker: &Worker, protocol: Protocol, actor: &Arc<Actor>) -> Self {
         Self {
             id: worker.next_id(),
@@ -196,7 +196,7 @@ fn is_overruled(worker: &Worker, verdict: &Verdict<'_>) -> bool {
 /// What was sent: an HTTP status, or the code of a SOCKS reply.
 fn status(protocol: Protocol, refusal: &Refusal) -> u16 {
     if protocol == Protocol::Socks5 {
-        socks::reply_code(refusal).into()
+        reply::socks_code(refusal).into()
     } else {
         refusal.status
     }
@@ -309,29 +309,6 @@ pub(crate) fn still_allows(worker: &Worker, ticket: &Ticket) -> bool {
     }
 }
 
-/// Records a request that could not be read as one.
-pub(crate) fn unread(worker: &Worker, unread: Unread, refusal: &Refusal) {
-    let entry = Entry {
-        at: SystemTime::now(),
-        id: unread.id,
-        event: Event::Decision,
-        protocol: Some(unread.protocol),
-        actor: Some(unread.actor),
-        target: unread.target,
-        method: unread.method,
-        address: None,
-        effect: Some(refusal.effect),
-        enforced: true,
-        cause: refusal.cause,
-        status: Some(status(unread.protocol, refusal)),
-        rule: None,
-        reason: Some(refusal.detail.clone()),
-        policy: Some(Arc::clone(worker.policy().policy.digest())),
-        traffic: None,
-    };
-    let _ = worker.recorder().push(entry); // The recorder counts what is lost.
-}
-
 /// Records a refusal that comes after a permit was used: a second decision of the same request.
 pub(crate) fn refused_late(worker: &Worker, ticket: &Ticket, refusal: &Refusal) {
     refused(worker, &ticket.asked, &ticket.loaded, refusal);
@@ -360,6 +337,29 @@ pub(crate) fn closed(
         address: Some(ticket.address),
         traffic: Some(traffic),
         ..entry(&ticket.asked, &ticket.loaded)
+    };
+    let _ = worker.recorder().push(entry); // The recorder counts what is lost.
+}
+
+/// Records a refusal of what no policy was asked about.
+pub(crate) fn unread(worker: &Worker, unread: Unread, refusal: &Refusal) {
+    let entry = Entry {
+        at: SystemTime::now(),
+        id: unread.id,
+        event: Event::Decision,
+        protocol: Some(unread.protocol),
+        actor: Some(unread.actor),
+        target: unread.target,
+        method: unread.method,
+        address: None,
+        effect: Some(refusal.effect),
+        enforced: true,
+        cause: refusal.cause,
+        status: Some(status(unread.protocol, refusal)),
+        rule: None,
+        reason: Some(refusal.detail.clone()),
+        policy: Some(Arc::clone(worker.policy().policy.digest())),
+        traffic: None,
     };
     let _ = worker.recorder().push(entry); // The recorder counts what is lost.
 }

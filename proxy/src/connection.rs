@@ -32,8 +32,7 @@ pub(crate) async fn serve(worker: &Rc<Worker>, mut stream: ClientStream, actor: 
         return;
     }
     match bytes.first() {
-        Some(&SOCKS5) => return socks::serve(worker, stream, actor, bytes).await,
-        Some(&SOCKS4) => return refuse_socks(worker, stream, &actor, reply::SOCKS4_REJECTED).await,
+        Some(&SOCKS4 | &SOCKS5) => return socks::serve(worker, stream, actor, bytes).await,
         Some(&TLS_HANDSHAKE) => {
             let refusal = Refusal::malformed("this listener speaks plain HTTP, not TLS");
             return refuse(worker, stream, &actor, &refusal).await;
@@ -79,17 +78,4 @@ async fn refuse(worker: &Worker, mut stream: ClientStream, actor: &Arc<Actor>, r
     let bytes = reply::refusal(refusal, None, unread.id);
     authorize::unread(worker, unread, refusal);
     linger::say(&mut stream, &bytes).await;
-}
-
-/// Refuses a version of SOCKS that is not served.
-async fn refuse_socks(
-    worker: &Worker,
-    mut stream: ClientStream,
-    actor: &Arc<Actor>,
-    answer: &[u8],
-) {
-    let unread = Unread::new(worker, Protocol::Unknown, actor);
-    let refusal = Refusal::malformed("a version of SOCKS that is not served");
-    authorize::unread(worker, unread, &refusal);
-    linger::say(&mut stream, answer).await;
 }

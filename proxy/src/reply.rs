@@ -296,20 +296,25 @@ impl fmt::Display for Quoted<'_> {
     }
 }
 
+/// What a client gets while every place is taken.
+pub(crate) fn over_limit(id: EventId) -> Vec<u8> {
+    refusal(&Refusal::over_limit(), None, id)
+}
+
 /// The reply code of SOCKS5 for a refusal (RFC 1928, section 6).
 pub(crate) fn socks_code(refusal: &Refusal) -> u8 {
     match refusal.cause {
-        Cause::Policy | Cause::Default | Cause::Guarded | Cause::Sni | Cause::Host => 2,
+        Cause::Policy
+        | Cause::Default
+        | Cause::Guarded
+        | Cause::Auth
+        | Cause::Sni
+        | Cause::Host => 2,
         Cause::Dns => 4,
         Cause::Timeout => 6,
         Cause::Connect => 5,
         _ => 1,
     }
-}
-
-/// What a client gets while every place is taken.
-pub(crate) fn over_limit(id: EventId) -> Vec<u8> {
-    refusal(&Refusal::over_limit(), None, id)
 }
 
 #[cfg(test)]

@@ -13,7 +13,9 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::authorize::{self, Asked, Unread};
 use crate::connect;
+use crate::linger;
 use crate::refusal::Refusal;
+use crate::reply;
 use crate::stream::ClientStream;
 use crate::tunnel;
 use crate::worker::Worker;
@@ -22,17 +24,11 @@ const VERSION: u8 = 5;
 const NO_AUTHENTICATION: u8 = 0;
 const NO_METHOD: &[u8] = &[VERSION, 0xff];
 const CONNECT: u8 = 1;
-/// "Request rejected or failed" in the protocol before this one.
-const SOCKS4_REJECTED: &[u8] = &[0, 91, 0, 0, 0, 0, 0, 0];
 
 /// Reply codes (RFC 1928, section 6).
 mod code {
     pub(super) const SUCCEEDED: u8 = 0;
     pub(super) const FAILURE: u8 = 1;
-    pub(super) const NOT_ALLOWED: u8 = 2;
-    pub(super) const HOST_UNREACHABLE: u8 = 4;
-    pub(super) const REFUSED: u8 = 5;
-    pub(super) const EXPIRED: u8 = 6;
     pub(super) const COMMAND: u8 = 7;
     pub(super) const ADDRESS_TYPE: u8 = 8;
 }
@@ -47,7 +43,7 @@ impl Failed {
     fn new(code: u8, detail: &'static str) -> Self {
         Self {
             refusal: Refusal::malformed(detail),
-            reply: reply(code).to_vec(),
+            reply: answer(code).to_vec(),
         }
     }
 
@@ -57,22 +53,6 @@ impl Failed {
             refusal,
             reply: Vec::new(),
         }
-    }
-}
-
-/// The code for a refusal.
-pub(crate) fn reply_code(refusal: &Refusal) -> u8 {
-    match refusal.cause {
-        Cause::Policy
-        | Cause::Default
-        | Cause::Guarded
-        | Cause::Auth
-        | Cause::Sni
-        | Cause::Host => code::NOT_ALLOWED,
-        Cause::Dns => code::HOST_UNREACHABLE,
-        Cause::Connect => code::REFUSED,
-        Cause::Timeout => code::EXPIRED,
-        _ => code::FAILURE,
     }
 }
 
@@ -95,7 +75,7 @@ pub(crate) async fn serve(
                 |read| read.err().unwrap_or_else(ended),
             );
             authorize::unread(worker, unread, &failed.refusal);
-            return finish(stream, &failed.reply).await;
+            return linger::say(&mut stream, &failed.reply).await;
         }
     };
     let asked = Asked {
@@ -106,9 +86,9 @@ pub(crate) async fn serve(
         method: None,
     };
     match Box::pin(connect::open(worker, asked)).await {
-        Err(refusal) => finish(stream, &reply(reply_code(&refusal))).await,
+        Err(refusal) => linger::say(&mut stream, &answer(reply::socks_code(&refusal))).await,
         Ok((upstream, ticket)) => {
-            if stream.write_all(&reply(code::SUCCEEDED)).await.is_err() {
+            if stream.write_all(&answer(code::SUCCEEDED)).await.is_err() {
                 authorize::closed(worker, &ticket, Cause::Client, (0, 0), EndedBy::Client);
                 return;
             }
@@ -117,13 +97,8 @@ pub(crate) async fn serve(
     }
 }
 
-async fn finish(mut stream: ClientStream, reply: &[u8]) {
-    drop(stream.write_all(reply).await);
-    drop(stream.shutdown().await);
-}
-
 /// A reply. Its address is not the one that was dialled from, which is nobody's business.
-fn reply(code: u8) -> [u8; 10] {
+fn answer(code: u8) -> [u8; 10] {
     [VERSION, code, 0, 1, 0, 0, 0, 0, 0, 0]
 }
 
@@ -167,7 +142,7 @@ fn methods(bytes: &[u8]) -> Result<Option<usize>, Failed> {
         Some(_) => {
             return Err(Failed {
                 refusal: Refusal::malformed("only SOCKS version 5 is served"),
-                reply: SOCKS4_REJECTED.to_vec(),
+                reply: reply::SOCKS4_REJECTED.to_vec(),
             });
         }
     }
@@ -249,7 +224,7 @@ fn name(bytes: &[u8]) -> Result<Option<(Host, usize)>, Failed> {
         Ok(host) => Ok(Some((host, end))),
         Err(error) => Err(Failed {
             refusal: Refusal::malformed(error.to_string()),
-            reply: reply(code::FAILURE).to_vec(),
+            reply: answer(code::FAILURE).to_vec(),
         }),
     }
 }
