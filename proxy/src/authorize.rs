@@ -7,6 +7,7 @@ use std::time::{Instant, SystemTime};
 
 use moat_policy::address::AddressClass;
 use moat_policy::host::Host;
+use moat_policy::port::Port;
 use moat_policy::record::{Actor, Cause, EndedBy, Event, Protocol};
 use moat_policy::request::{Request, Surface, Target};
 use moat_policy::verdict::{AddressVerdict, Basis, Effect, Grant, Rule, Verdict};
@@ -79,12 +80,17 @@ pub(crate) struct Permit {
 
 /// Addresses of a permitted target, each of them judged. Made only here.
 #[derive(Debug)]
-pub(crate) struct Checked(Vec<SocketAddr>);
+pub(crate) struct Checked {
+    addresses: Arc<[IpAddr]>,
+    port: Port,
+}
 
 impl Checked {
-    /// The addresses, in the order of the answers.
-    pub(crate) fn as_slice(&self) -> &[SocketAddr] {
-        &self.0
+    /// The addresses with the target's port, in the order in which they are to be tried.
+    pub(crate) fn addresses(&self) -> impl Iterator<Item = SocketAddr> {
+        let port = self.port.number();
+        let addresses = self.addresses.iter();
+        addresses.map(move |&address| SocketAddr::new(address, port))
     }
 }
 
@@ -206,27 +212,28 @@ fn status(protocol: Protocol, refusal: &Refusal) -> u16 {
 pub(crate) fn addresses(
     worker: &Worker,
     permit: &Permit,
-    answers: &[IpAddr],
+    answers: &Arc<[IpAddr]>,
 ) -> Result<Checked, Refusal> {
-    let target = &permit.asked.target;
-    for &address in answers {
+    for &address in answers.iter() {
         if let Some(refusal) = judge(worker, permit, address) {
             refused(worker, &permit.asked, &permit.loaded, &refusal);
             return Err(refusal);
         }
     }
-    if recorded(worker, permit, None).is_err() {
+    // With one address it is clear already which one will be dialled.
+    let address = match **answers {
+        [only] => Some(only),
+        _ => None,
+    };
+    if recorded(worker, permit, address).is_err() {
         let refusal = Refusal::unrecorded();
         refused(worker, &permit.asked, &permit.loaded, &refusal);
         return Err(refusal);
     }
-    let port = target.port.number();
-    Ok(Checked(
-        answers
-            .iter()
-            .map(|&address| SocketAddr::new(address, port))
-            .collect(),
-    ))
+    Ok(Checked {
+        addresses: Arc::clone(answers),
+        port: permit.asked.target.port,
+    })
 }
 
 fn judge(worker: &Worker, permit: &Permit, address: IpAddr) -> Option<Refusal> {

@@ -1,12 +1,22 @@
-//! Checked addresses to a connected stream: the only file that opens sockets.
+//! Checked addresses to a connected stream: the only file that opens sockets towards others.
+//!
+//! It does not know names: a name leads here only through the addresses that were checked.
 
+mod race;
+
+use std::io;
 use std::net::SocketAddr;
 use std::time::{Duration, SystemTime};
 
-use tokio::net::TcpStream;
+use rustix::io::Errno;
+use tokio::net::{TcpSocket, TcpStream, UdpSocket};
 
+use self::race::Lost;
 use crate::authorize::{Checked, Permit, Ticket};
 use crate::refusal::Refusal;
+
+/// How long a question to a name server may wait for its connection.
+const NAME_SERVER: Duration = Duration::from_secs(5);
 
 /// Connects to one of the checked addresses and uses the permit up for it. The permit comes back
 /// with a refusal, for the record.
@@ -16,39 +26,92 @@ pub(crate) async fn dial(
     limit: Duration,
 ) -> Result<(TcpStream, Ticket), (Permit, Refusal)> {
     if !permit.is_valid(SystemTime::now()) {
-        return Err((
-            permit,
-            Refusal::connect("the rule ran out before the connection", false),
-        ));
+        return Err((permit, Refusal::connect(VOID, false)));
     }
-    match tokio::time::timeout(limit, first(checked.as_slice())).await {
-        Ok(Some((stream, address))) => {
-            let ticket = permit.into_ticket(address.ip());
-            Ok((stream, ticket))
+    let addresses: Vec<SocketAddr> = checked.addresses().collect();
+    let won = match *addresses {
+        [only] => tokio::time::timeout(limit, connect(only))
+            .await
+            .map_or_else(
+                |_| Err(Lost::late(only)),
+                |connected| {
+                    connected
+                        .map(|stream| (stream, only))
+                        .map_err(|error| Lost::new(only, error))
+                },
+            ),
+        _ => race::run(&addresses, connect, limit).await,
+    };
+    match won {
+        Ok((stream, address)) if permit.is_valid(SystemTime::now()) => {
+            drop(stream.set_nodelay(true));
+            Ok((stream, permit.into_ticket(address.ip())))
         }
-        Ok(None) => Err((
-            permit,
-            Refusal::connect("no address accepted the connection", false),
-        )),
-        Err(_) => Err((
-            permit,
-            Refusal::connect("no address answered in time", true),
-        )),
+        Ok(_) => Err((permit, Refusal::connect(VOID, false))),
+        Err(lost) => Err((permit, refusal(&lost))),
     }
 }
 
+const VOID: &str = "the rule ran out before the connection was made";
+
 #[expect(
     clippy::disallowed_methods,
-    reason = "this is the one place that connects"
+    reason = "this is the one place that connects, and each address was checked for a permit"
 )]
-async fn first(addresses: &[SocketAddr]) -> Option<(TcpStream, SocketAddr)> {
-    for &address in addresses {
-        if let Ok(stream) = TcpStream::connect(address).await {
-            drop(stream.set_nodelay(true));
-            return Some((stream, address));
+async fn connect(address: SocketAddr) -> io::Result<TcpStream> {
+    TcpStream::connect(address).await
+}
+
+/// What a client is told when nothing could be reached.
+fn refusal(lost: &Lost) -> Refusal {
+    let error = lost.error.as_ref().and_then(Errno::from_io_error);
+    let refusal = match error {
+        Some(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM | Errno::ADDRNOTAVAIL) => {
+            Refusal::exhausted()
         }
+        Some(Errno::CONNREFUSED) => Refusal::connect("the origin refused the connection", false),
+        Some(Errno::NETUNREACH | Errno::HOSTUNREACH) => {
+            Refusal::connect("no route leads to the origin", false)
+        }
+        Some(Errno::TIMEDOUT) => Refusal::connect(LATE, true),
+        None if lost.error.is_none() => Refusal::connect(LATE, true),
+        _ => Refusal::connect("the origin could not be reached", false),
+    };
+    Refusal {
+        address: Some(lost.address.ip()),
+        ..refusal
     }
-    None
+}
+
+const LATE: &str = "the origin did not accept the connection in time";
+
+/// A connection to a name server, which configuration names and no permit is needed for.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this is the one place that connects; name servers are named by configuration"
+)]
+pub(crate) async fn name_server_tcp(
+    server: SocketAddr,
+    local: Option<SocketAddr>,
+    limit: Option<Duration>,
+) -> io::Result<TcpStream> {
+    let socket = if server.is_ipv4() {
+        TcpSocket::new_v4()?
+    } else {
+        TcpSocket::new_v6()?
+    };
+    if let Some(local) = local {
+        socket.bind(local)?;
+    }
+    let connecting = tokio::time::timeout(limit.unwrap_or(NAME_SERVER), socket.connect(server));
+    let stream = connecting.await.map_err(|_| io::ErrorKind::TimedOut)??;
+    stream.set_nodelay(true)?;
+    Ok(stream)
+}
+
+/// A socket for one question to a name server.
+pub(crate) async fn name_server_udp(local: SocketAddr) -> io::Result<UdpSocket> {
+    UdpSocket::bind(local).await
 }
 
 /// Whether anybody listens on this Unix socket: asked of a proxy's own path before it is bound,
@@ -68,3 +131,6 @@ pub(crate) fn is_answered(path: &std::path::Path) -> std::io::Result<bool> {
         Err(error) => Err(error),
     }
 }
+
+#[cfg(test)]
+mod tests;

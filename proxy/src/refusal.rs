@@ -216,6 +216,16 @@ impl Refusal {
         )
     }
 
+    /// The proxy has no descriptor, port or memory left for one more connection.
+    pub(crate) fn exhausted() -> Self {
+        Self::plain(
+            Cause::Limit,
+            503,
+            Effect::Allow,
+            "the proxy has no room for another connection",
+        )
+    }
+
     /// Whose fault it is.
     pub(crate) fn side(&self) -> Side {
         match self.cause {

@@ -1,114 +1,195 @@
-//! Names to addresses: the only file that resolves anything.
+//! Names to addresses: the only place that resolves anything.
+//!
+//! Each worker has its own cache and its own queries. The verdict on a name comes first: what is
+//! not permitted is never asked for. It does not know which addresses may be dialled.
 
+mod cache;
+mod hosts;
+mod query;
+
+use std::cell::RefCell;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
-use hickory_resolver::TokioResolver;
-use hickory_resolver::config::{NameServerConfig, ResolveHosts, ResolverConfig};
-use hickory_resolver::net::runtime::TokioRuntimeProvider;
-use hickory_resolver::proto::rr::{Name, RData, RecordType};
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+use moat_policy::address::is_localhost_name;
 use moat_policy::host::{Host, HostName};
+use tokio::sync::watch;
+use tokio::time::Instant;
 
+use self::cache::Cache;
+use self::hosts::HostsFile;
+use self::query::{Client, Found, SystemServers};
 use crate::authorize::Permit;
 use crate::refusal::Refusal;
 
-/// One worker's resolver.
-pub(crate) struct Resolver {
-    inner: TokioResolver,
-    limit: Duration,
+/// The addresses of a name, IPv6 and IPv4 in turns, or why there are none.
+type Answer = Result<Arc<[IpAddr]>, Failure>;
+
+/// Why a name has no addresses.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Failure {
+    /// The servers say that it does not exist.
+    NoSuchName,
+    /// It exists, and has no address.
+    NoAddress,
+    /// Its aliases do not come to an end.
+    Aliases,
+    /// It has more addresses than are checked.
+    TooMany,
+    /// The servers failed or could not be asked.
+    Servers,
+    /// The servers did not answer in time.
+    TimedOut,
 }
 
-impl std::fmt::Debug for Resolver {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Resolver")
-            .field("limit", &self.limit)
-            .finish_non_exhaustive()
+impl Failure {
+    fn refusal(self) -> Refusal {
+        let detail = match self {
+            Self::NoSuchName => "the name does not exist",
+            Self::NoAddress => "the name has no address",
+            Self::Aliases => "the aliases of the name do not come to an end",
+            Self::TooMany => "the name has too many addresses",
+            Self::Servers => "the name servers failed",
+            Self::TimedOut => "the name servers did not answer in time",
+        };
+        Refusal::dns(detail, self == Self::TimedOut)
     }
+}
+
+/// One worker's resolver.
+#[derive(Debug)]
+pub(crate) struct Resolver(Rc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    limit: Duration,
+    cache: RefCell<Cache>,
+    /// The queries that are under way; each is asked once for all that wait for it.
+    flights: RefCell<HashMap<HostName, watch::Sender<Option<Answer>>, RandomState>>,
+    servers: Servers,
+}
+
+/// Who is asked.
+#[derive(Debug)]
+enum Servers {
+    /// These, and nobody else.
+    Given(Client),
+    /// The hosts file and the servers of the system, each read again when its file has changed.
+    System(Box<RefCell<System>>),
+}
+
+#[derive(Debug)]
+struct System {
+    hosts: HostsFile,
+    servers: SystemServers,
 }
 
 impl Resolver {
-    /// A resolver that asks these servers, or the system's where there are none.
+    /// A resolver that asks these servers, or the system's hosts file and servers where there are
+    /// none.
     pub(crate) fn new(servers: &[SocketAddr], limit: Duration) -> io::Result<Self> {
-        let servers: Vec<NameServerConfig> = if servers.is_empty() {
-            let (system, _) = hickory_resolver::system_conf::read_system_conf()
-                .map_err(|error| io::Error::other(error.to_string()))?;
-            system.name_servers().to_vec()
+        let servers = if servers.is_empty() {
+            Servers::System(Box::new(RefCell::new(System {
+                hosts: HostsFile::new(hosts::SYSTEM.into()),
+                servers: SystemServers::new(limit)?,
+            })))
         } else {
-            servers.iter().map(name_server).collect()
+            let servers = servers.iter().map(query::name_server).collect();
+            Servers::Given(Client::new(servers, limit)?)
         };
-        let config = ResolverConfig::from_parts(None, Vec::new(), servers);
-        let provider = TokioRuntimeProvider::default();
-        let mut builder = hickory_resolver::Resolver::builder_with_config(config, provider);
-        let options = builder.options_mut();
-        options.cache_size = 0;
-        options.use_hosts_file = ResolveHosts::Never;
-        options.ndots = 0;
-        options.attempts = 1;
-        options.preserve_intermediates = true;
-        options.num_concurrent_reqs = 1;
-        let inner = builder
-            .build()
-            .map_err(|error| io::Error::other(error.to_string()))?;
-        Ok(Self { inner, limit })
+        Ok(Self(Rc::new(Inner {
+            limit,
+            cache: RefCell::default(),
+            flights: RefCell::default(),
+            servers,
+        })))
     }
 
     /// The addresses of a permitted target: its own, or every answer for its name.
-    pub(crate) async fn resolve(&self, permit: &Permit) -> Result<Vec<IpAddr>, Refusal> {
-        let name = match &permit.target().host {
-            Host::Address(address) => return Ok(vec![*address]),
-            Host::Name(name) if is_localhost(name) => {
-                return Ok(vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()]);
-            }
-            Host::Name(name) => name,
-        };
-        match tokio::time::timeout(self.limit, self.query(name)).await {
-            Ok(answer) => answer,
-            Err(_) => Err(Refusal::dns(
-                "the name servers did not answer in time",
-                true,
-            )),
+    pub(crate) async fn resolve(&self, permit: &Permit) -> Result<Arc<[IpAddr]>, Refusal> {
+        match &permit.target().host {
+            Host::Address(address) => Ok(Arc::new([*address])),
+            Host::Name(name) if is_localhost_name(name) => Ok(Arc::new([
+                Ipv6Addr::LOCALHOST.into(),
+                Ipv4Addr::LOCALHOST.into(),
+            ])),
+            Host::Name(name) => self.lookup(name).await.map_err(Failure::refusal),
         }
     }
 
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "this is the one place that resolves"
-    )]
-    async fn query(&self, name: &HostName) -> Result<Vec<IpAddr>, Refusal> {
-        let absolute = Name::from_ascii(format!("{name}."))
-            .map_err(|_| Refusal::dns("the name cannot be asked for", false))?;
-        let (v4, v6) = tokio::join!(
-            self.inner.lookup(absolute.clone(), RecordType::A),
-            self.inner.lookup(absolute, RecordType::AAAA),
-        );
-        let mut found = Vec::new();
-        for answer in [v4, v6].into_iter().flatten() {
-            for record in answer.answers() {
-                match record.data {
-                    RData::A(address) => found.push(IpAddr::V4(address.0)),
-                    RData::AAAA(address) => found.push(IpAddr::V6(address.0)),
-                    _ => {}
+    async fn lookup(&self, name: &HostName) -> Answer {
+        if let Servers::System(system) = &self.0.servers
+            && let Some(addresses) = system.borrow_mut().hosts.lookup(name, Instant::now())
+        {
+            return Ok(addresses);
+        }
+        if let Some(answer) = self.0.cache.borrow_mut().get(name, Instant::now()) {
+            return answer;
+        }
+        let mut answer = self.join(name);
+        match answer.wait_for(Option::is_some).await {
+            Ok(answer) => answer.clone().unwrap_or(Err(Failure::Servers)),
+            Err(_) => Err(Failure::Servers),
+        }
+    }
+
+    /// Waits with the others for a query that is under way, or starts one.
+    fn join(&self, name: &HostName) -> watch::Receiver<Option<Answer>> {
+        let mut flights = self.0.flights.borrow_mut();
+        if let Some(flight) = flights.get(name) {
+            return flight.subscribe();
+        }
+        let (sender, receiver) = watch::channel(None);
+        flights.insert(name.clone(), sender.clone());
+        let landing = Landing {
+            inner: Rc::clone(&self.0),
+            name: name.clone(),
+        };
+        tokio::task::spawn_local(async move {
+            // A query that nobody waits for any more is given up.
+            tokio::select! {
+                () = sender.closed() => {}
+                answer = landing.inner.ask(&landing.name) => {
+                    sender.send_replace(Some(answer));
                 }
             }
-        }
-        if found.is_empty() {
-            return Err(Refusal::dns("the name has no address", false));
-        }
-        Ok(found)
+            drop(landing);
+        });
+        receiver
     }
 }
 
-fn name_server(address: &SocketAddr) -> NameServerConfig {
-    let mut server = NameServerConfig::udp_and_tcp(address.ip());
-    for connection in &mut server.connections {
-        connection.port = address.port();
-    }
-    server
+/// Takes a query out of those under way, however it ends.
+struct Landing {
+    inner: Rc<Inner>,
+    name: HostName,
 }
 
-/// `localhost` and the names under it are this host (RFC 6761, section 6.3).
-fn is_localhost(name: &HostName) -> bool {
-    let name = name.as_str();
-    name == "localhost" || name.ends_with(".localhost")
+impl Drop for Landing {
+    fn drop(&mut self) {
+        self.inner.flights.borrow_mut().remove(&self.name);
+    }
 }
+
+impl Inner {
+    async fn ask(&self, name: &HostName) -> Answer {
+        let client = match &self.servers {
+            Servers::Given(client) => client.clone(),
+            Servers::System(system) => system.borrow_mut().servers.client(Instant::now()),
+        };
+        let Found { answer, ttl } = client.ask(name, self.limit).await;
+        let kept = answer.clone();
+        self.cache
+            .borrow_mut()
+            .put(name.clone(), kept, ttl, Instant::now());
+        answer
+    }
+}
+
+#[cfg(test)]
+mod tests;

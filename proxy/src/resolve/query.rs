@@ -1,0 +1,362 @@
+//! Questions to name servers: both address families at once, and of the answers only what
+//! belongs to the name.
+
+use std::fmt;
+use std::future::Future;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::pin::{Pin, pin};
+use std::rc::Rc;
+use std::time::Duration;
+
+use hickory_resolver::config::{NameServerConfig, ResolveHosts, ResolverConfig};
+use hickory_resolver::net::runtime::iocompat::AsyncIoTokioAsStd;
+use hickory_resolver::net::runtime::{RuntimeProvider, TokioHandle, TokioTime};
+use hickory_resolver::net::{DnsError, NetError};
+use hickory_resolver::proto::op::ResponseCode;
+use hickory_resolver::proto::rr::{Name, RData, Record, RecordType};
+use moat_policy::host::HostName;
+use tokio::net::{TcpStream, UdpSocket};
+use tokio::time::{Instant, sleep_until};
+
+use super::hosts::Watched;
+use super::{Answer, Failure};
+use crate::dial;
+
+/// How many aliases are followed from the name that was asked for.
+const MAX_ALIASES: usize = 8;
+/// How many addresses a name may have: all are checked, and all are kept.
+const MAX_ADDRESSES: usize = 128;
+/// How long the second family may take once the first one has given addresses, so that a server
+/// that swallows questions for one family does not delay every name.
+const GRACE: Duration = Duration::from_millis(500);
+/// For how long the addresses of one family alone are good, while the other one did not answer.
+const PARTIAL: Duration = Duration::from_secs(10);
+/// What a failure says about its own duration if it says nothing.
+const FAILURE: Duration = Duration::from_secs(2);
+
+/// An answer and for how long it holds.
+#[derive(Clone, Debug)]
+pub(super) struct Found {
+    pub(super) answer: Answer,
+    pub(super) ttl: Duration,
+}
+
+/// What one family gave.
+#[derive(Debug)]
+struct Family {
+    addresses: Result<Vec<IpAddr>, Failure>,
+    ttl: Duration,
+}
+
+impl Family {
+    fn failed(failure: Failure) -> Self {
+        Self {
+            addresses: Err(failure),
+            ttl: FAILURE,
+        }
+    }
+}
+
+/// A set of name servers that can be asked.
+#[derive(Clone)]
+pub(super) struct Client(Rc<hickory_resolver::Resolver<Sockets>>);
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client").finish_non_exhaustive()
+    }
+}
+
+impl Client {
+    /// A client of these servers, within one worker's runtime.
+    pub(super) fn new(servers: Vec<NameServerConfig>, limit: Duration) -> io::Result<Self> {
+        let count = u32::try_from(servers.len().clamp(1, 3)).unwrap_or(1);
+        let config = ResolverConfig::from_parts(None, Vec::new(), servers);
+        let mut builder = hickory_resolver::Resolver::builder_with_config(config, Sockets::new());
+        let options = builder.options_mut();
+        options.cache_size = 0;
+        options.use_hosts_file = ResolveHosts::Never;
+        options.ndots = 0;
+        options.attempts = 1;
+        options.preserve_intermediates = true;
+        options.num_concurrent_reqs = 1;
+        // One attempt means two tries; all servers must have their turn within the limit.
+        options.timeout =
+            (limit / (2 * count)).clamp(Duration::from_millis(100), Duration::from_secs(2));
+        let resolver = builder
+            .build()
+            .map_err(|error| io::Error::other(error.to_string()))?;
+        Ok(Self(Rc::new(resolver)))
+    }
+
+    /// Asks for both families. If one fails while the other gives addresses, those count.
+    pub(super) async fn ask(&self, name: &HostName, limit: Duration) -> Found {
+        let mut v6 = pin!(self.family(name, RecordType::AAAA));
+        let mut v4 = pin!(self.family(name, RecordType::A));
+        let mut late = pin!(sleep_until(Instant::now() + limit));
+        let (mut six, mut four) = (None, None);
+        while six.is_none() || four.is_none() {
+            let found = tokio::select! {
+                family = &mut v6, if six.is_none() => six.insert(family),
+                family = &mut v4, if four.is_none() => four.insert(family),
+                () = &mut late => break,
+            };
+            let grace = Instant::now() + GRACE;
+            if found.addresses.is_ok() && grace < late.deadline() {
+                late.as_mut().reset(grace);
+            }
+        }
+        combine(
+            six.unwrap_or_else(|| Family::failed(Failure::TimedOut)),
+            four.unwrap_or_else(|| Family::failed(Failure::TimedOut)),
+        )
+    }
+
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is the one place that resolves"
+    )]
+    async fn family(&self, name: &HostName, kind: RecordType) -> Family {
+        // Absolute: no search list may turn it into another name.
+        let Ok(asked) = Name::from_ascii(format!("{name}.")) else {
+            return Family::failed(Failure::NoSuchName);
+        };
+        match self.0.lookup(asked.clone(), kind).await {
+            Ok(lookup) => match follow(&asked, lookup.answers()) {
+                Ok((addresses, ttl)) => Family {
+                    addresses: Ok(addresses),
+                    ttl,
+                },
+                Err(failure) => Family::failed(failure),
+            },
+            Err(error) => from_error(&error),
+        }
+    }
+}
+
+fn from_error(error: &NetError) -> Family {
+    match error {
+        NetError::Timeout => Family::failed(Failure::TimedOut),
+        NetError::Dns(DnsError::NoRecordsFound(none)) => {
+            let failure = match none.response_code {
+                ResponseCode::NXDomain => Failure::NoSuchName,
+                ResponseCode::NoError => Failure::NoAddress,
+                _ => Failure::Servers,
+            };
+            let ttl = none.negative_ttl.map(|ttl| Duration::from_secs(ttl.into()));
+            Family {
+                addresses: Err(failure),
+                ttl: ttl.unwrap_or(FAILURE),
+            }
+        }
+        _ => Family::failed(Failure::Servers),
+    }
+}
+
+/// From the name that was asked for along its aliases to addresses. Records of other names, which
+/// a server may add, are nobody's answer.
+fn follow(asked: &Name, records: &[Record]) -> Result<(Vec<IpAddr>, Duration), Failure> {
+    let mut owner = asked;
+    let mut ttl = u32::MAX;
+    for _ in 0..=MAX_ALIASES {
+        let mut addresses = Vec::new();
+        let mut alias = None;
+        for record in records.iter().filter(|record| record.name == *owner) {
+            match &record.data {
+                RData::A(address) => addresses.push((IpAddr::V4(address.0), record.ttl)),
+                RData::AAAA(address) => addresses.push((IpAddr::V6(address.0), record.ttl)),
+                RData::CNAME(target) => alias = Some((&target.0, record.ttl)),
+                _ => {}
+            }
+        }
+        if !addresses.is_empty() {
+            let least = addresses.iter().map(|&(_, ttl)| ttl).min();
+            let ttl = Duration::from_secs(ttl.min(least.unwrap_or(0)).into());
+            return Ok((
+                addresses.into_iter().map(|(address, _)| address).collect(),
+                ttl,
+            ));
+        }
+        let Some((target, alias_ttl)) = alias else {
+            return Err(Failure::NoAddress);
+        };
+        owner = target;
+        ttl = ttl.min(alias_ttl);
+    }
+    Err(Failure::Aliases)
+}
+
+/// Both families in turns, IPv6 first (RFC 8305, section 4).
+fn combine(six: Family, four: Family) -> Found {
+    let (six_ttl, four_ttl) = (six.ttl, four.ttl);
+    let (mut addresses, ttl) = match (six.addresses, four.addresses) {
+        (Ok(six), Ok(four)) => (interleave(&six, &four), six_ttl.min(four_ttl)),
+        (Ok(one), Err(other)) => (one, partial(other, six_ttl, four_ttl)),
+        (Err(other), Ok(one)) => (one, partial(other, four_ttl, six_ttl)),
+        (Err(six), Err(four)) => {
+            return Found {
+                answer: Err(worse(six, four)),
+                ttl: six_ttl.min(four_ttl),
+            };
+        }
+    };
+    if addresses.len() > MAX_ADDRESSES {
+        return Found {
+            answer: Err(Failure::TooMany),
+            ttl: FAILURE,
+        };
+    }
+    let mut seen = Vec::with_capacity(addresses.len());
+    addresses.retain(|address| {
+        let is_new = !seen.contains(address);
+        seen.push(*address);
+        is_new
+    });
+    Found {
+        answer: Ok(addresses.into()),
+        ttl,
+    }
+}
+
+/// For how long the addresses of one family hold when the other one has none.
+fn partial(other: Failure, ttl: Duration, other_ttl: Duration) -> Duration {
+    match other {
+        // It has none, and that is an answer too.
+        Failure::NoAddress | Failure::NoSuchName => ttl,
+        Failure::Aliases | Failure::TooMany => ttl.min(other_ttl),
+        Failure::Servers | Failure::TimedOut => ttl.min(PARTIAL),
+    }
+}
+
+fn interleave(six: &[IpAddr], four: &[IpAddr]) -> Vec<IpAddr> {
+    let longer = six.len().max(four.len());
+    (0..longer)
+        .flat_map(|at| [six.get(at), four.get(at)])
+        .flatten()
+        .copied()
+        .collect()
+}
+
+/// Of two failures the one that says more: not knowing comes before knowing that there is none.
+fn worse(one: Failure, other: Failure) -> Failure {
+    let rank = |failure| match failure {
+        Failure::TimedOut => 5,
+        Failure::Servers => 4,
+        Failure::TooMany => 3,
+        Failure::Aliases => 2,
+        Failure::NoSuchName => 1,
+        Failure::NoAddress => 0,
+    };
+    if rank(one) >= rank(other) { one } else { other }
+}
+
+/// A server at this address, over UDP and TCP.
+pub(super) fn name_server(address: &SocketAddr) -> NameServerConfig {
+    let mut server = NameServerConfig::udp_and_tcp(address.ip());
+    for connection in &mut server.connections {
+        connection.port = address.port();
+    }
+    server
+}
+
+const RESOLV_CONF: &str = "/etc/resolv.conf";
+
+/// The servers that the system names, followed when they change.
+#[derive(Debug)]
+pub(super) struct SystemServers {
+    file: Watched,
+    limit: Duration,
+    client: Client,
+}
+
+impl SystemServers {
+    /// As the system names them now.
+    pub(super) fn new(limit: Duration) -> io::Result<Self> {
+        let mut file = Watched::new(RESOLV_CONF.into());
+        let text = file.changed(Instant::now()).unwrap_or(Ok(String::new()));
+        let client = Client::new(read_servers(text)?, limit)?;
+        Ok(Self {
+            file,
+            limit,
+            client,
+        })
+    }
+
+    /// A client of the servers in force. A file that cannot be read any more changes nothing.
+    pub(super) fn client(&mut self, now: Instant) -> Client {
+        if let Some(text) = self.file.changed(now) {
+            let client = read_servers(text).and_then(|servers| Client::new(servers, self.limit));
+            match client {
+                Ok(client) => self.client = client,
+                Err(error) => tracing::warn!(%error, "the name servers of the system are unclear"),
+            }
+        }
+        self.client.clone()
+    }
+}
+
+/// The servers in a resolver configuration; without any, the one on this host (resolv.conf(5)).
+fn read_servers(text: io::Result<String>) -> io::Result<Vec<NameServerConfig>> {
+    let text = match text {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+        text => text?,
+    };
+    let servers: Vec<_> = text
+        .lines()
+        .filter_map(|line| {
+            let mut words = line.split_ascii_whitespace();
+            let address = words.next().filter(|&word| word == "nameserver");
+            address.and_then(|_| words.next()?.parse::<IpAddr>().ok())
+        })
+        .map(|address| name_server(&SocketAddr::new(address, 53)))
+        .collect();
+    if servers.is_empty() {
+        return Ok(vec![name_server(&SocketAddr::from(([127, 0, 0, 1], 53)))]);
+    }
+    Ok(servers)
+}
+
+/// Sockets for questions, which `dial` opens.
+#[derive(Clone)]
+struct Sockets(TokioHandle);
+
+impl Sockets {
+    fn new() -> Self {
+        Self(TokioHandle::default())
+    }
+}
+
+impl RuntimeProvider for Sockets {
+    type Handle = TokioHandle;
+    type Timer = TokioTime;
+    type Udp = UdpSocket;
+    type Tcp = AsyncIoTokioAsStd<TcpStream>;
+
+    fn create_handle(&self) -> Self::Handle {
+        self.0.clone()
+    }
+
+    fn connect_tcp(
+        &self,
+        server: SocketAddr,
+        local: Option<SocketAddr>,
+        limit: Option<Duration>,
+    ) -> Pin<Box<dyn Send + Future<Output = io::Result<Self::Tcp>>>> {
+        Box::pin(async move {
+            let stream = dial::name_server_tcp(server, local, limit).await?;
+            Ok(AsyncIoTokioAsStd(stream))
+        })
+    }
+
+    fn bind_udp(
+        &self,
+        local: SocketAddr,
+        _server: SocketAddr,
+    ) -> Pin<Box<dyn Send + Future<Output = io::Result<Self::Udp>>>> {
+        Box::pin(dial::name_server_udp(local))
+    }
+}
+
+#[cfg(test)]
+mod tests;
