@@ -6,7 +6,7 @@ use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::command::{env, generate, log, preset, proxy, status};
+use crate::command::{allow, edit, env, generate, log, preset, proxy, status};
 use crate::output::Output;
 use crate::problem::Problem;
 
@@ -33,6 +33,9 @@ pub(crate) struct Cli {
 /// What can be done, one verb each.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
+    Allow(allow::AllowArguments),
+    Deny(allow::DenyArguments),
+    Edit(edit::Arguments),
     Env(env::Arguments),
     Generate(generate::Arguments),
     Log(log::Arguments),

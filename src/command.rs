@@ -1,5 +1,7 @@
 //! One verb a file: its arguments and a function.
 
+pub(crate) mod allow;
+pub(crate) mod edit;
 pub(crate) mod env;
 pub(crate) mod generate;
 pub(crate) mod log;
@@ -15,6 +17,9 @@ use crate::problem::Problem;
 /// Does what was asked.
 pub(crate) fn run(verb: Verb, context: &mut Context<'_>) -> Result<Exit, Problem> {
     match verb {
+        Verb::Allow(arguments) => allow::allow(arguments, context),
+        Verb::Deny(arguments) => allow::deny(arguments, context),
+        Verb::Edit(arguments) => edit::run(arguments, context),
         Verb::Env(arguments) => env::run(&arguments, context),
         Verb::Generate(arguments) => generate::run(arguments, context),
         Verb::Log(arguments) => log::run(&arguments, context),

@@ -14,6 +14,8 @@ mod places;
 mod policy_file;
 mod problem;
 mod record_file;
+mod review;
+mod rewrite;
 mod state;
 
 use std::process::ExitCode;

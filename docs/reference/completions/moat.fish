@@ -26,12 +26,38 @@ end
 
 complete -c moat -n "__fish_moat_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c moat -n "__fish_moat_needs_command" -s V -l version -d 'Print version'
+complete -c moat -n "__fish_moat_needs_command" -f -a "allow" -d 'Allow hosts, addresses or presets'
+complete -c moat -n "__fish_moat_needs_command" -f -a "deny" -d 'Deny hosts, addresses or presets, whatever allows them'
+complete -c moat -n "__fish_moat_needs_command" -f -a "edit" -d 'Edit a policy file by hand'
 complete -c moat -n "__fish_moat_needs_command" -f -a "env" -d 'Print the variables that send programs through a running proxy'
 complete -c moat -n "__fish_moat_needs_command" -f -a "generate" -d 'Write man pages, shell completions or reference text'
 complete -c moat -n "__fish_moat_needs_command" -f -a "log" -d 'Read what was decided, and how connections ended'
 complete -c moat -n "__fish_moat_needs_command" -f -a "preset" -d 'List the host lists that a policy can name, and say what is in them'
 complete -c moat -n "__fish_moat_needs_command" -f -a "proxy" -d 'Run the egress proxy'
 complete -c moat -n "__fish_moat_needs_command" -f -a "status" -d 'Show the running proxies of this user, and whether they are ready'
+complete -c moat -n "__fish_moat_using_subcommand allow" -l id -d 'What a running proxy refused under this id; at a terminal only' -r
+complete -c moat -n "__fish_moat_using_subcommand allow" -l preset -d 'A host list that comes with Moat; `moat preset list` names them' -r
+complete -c moat -n "__fish_moat_using_subcommand allow" -l port -d 'Ports for the patterns that write none, such as `22,8000-8100` or `*`' -r
+complete -c moat -n "__fish_moat_using_subcommand allow" -l for -d 'How long it holds, such as `30m`' -r
+complete -c moat -n "__fish_moat_using_subcommand allow" -l reason -d 'Why, for whoever reads the policy later' -r
+complete -c moat -n "__fish_moat_using_subcommand allow" -l policy -d 'The policy file [default: the user\'s]' -r -F
+complete -c moat -n "__fish_moat_using_subcommand allow" -l last -d 'What a running proxy refused last; at a terminal only'
+complete -c moat -n "__fish_moat_using_subcommand allow" -l remove -d 'Take it out of the policy again'
+complete -c moat -n "__fish_moat_using_subcommand allow" -l yes -d 'Write without asking'
+complete -c moat -n "__fish_moat_using_subcommand allow" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c moat -n "__fish_moat_using_subcommand deny" -l id -d 'What a running proxy refused under this id; at a terminal only' -r
+complete -c moat -n "__fish_moat_using_subcommand deny" -l preset -d 'A host list that comes with Moat; `moat preset list` names them' -r
+complete -c moat -n "__fish_moat_using_subcommand deny" -l port -d 'Ports for the patterns that write none, such as `22,8000-8100` or `*`' -r
+complete -c moat -n "__fish_moat_using_subcommand deny" -l for -d 'How long it holds, such as `30m`' -r
+complete -c moat -n "__fish_moat_using_subcommand deny" -l reason -d 'Why, for whoever reads the policy later' -r
+complete -c moat -n "__fish_moat_using_subcommand deny" -l policy -d 'The policy file [default: the user\'s]' -r -F
+complete -c moat -n "__fish_moat_using_subcommand deny" -l last -d 'What a running proxy refused last; at a terminal only'
+complete -c moat -n "__fish_moat_using_subcommand deny" -l remove -d 'Take it out of the policy again'
+complete -c moat -n "__fish_moat_using_subcommand deny" -l yes -d 'Write without asking'
+complete -c moat -n "__fish_moat_using_subcommand deny" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c moat -n "__fish_moat_using_subcommand edit" -l policy -d 'The policy file [default: the user\'s]' -r -F
+complete -c moat -n "__fish_moat_using_subcommand edit" -l yes -d 'Write without asking; a copy that does not load is thrown away'
+complete -c moat -n "__fish_moat_using_subcommand edit" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c moat -n "__fish_moat_using_subcommand env" -l shell -d 'For which shell [default: that of $SHELL]' -r -f -a "sh\t'sh, bash, zsh, dash, ksh'
 fish\t'fish'
 csh\t'csh, tcsh'"

@@ -1,0 +1,48 @@
+//! All edits of one command, one after another, on one text.
+
+use moat_policy::compile;
+use moat_policy::edit::{self, Edit, EditError};
+
+use crate::problem::Problem;
+use crate::rewrite::Rewrite;
+
+/// What all edits come to.
+pub(super) struct Outcome {
+    /// The new text, if it differs.
+    pub(super) text: Option<String>,
+    /// What each edit did, or why it did nothing.
+    pub(super) notes: Vec<String>,
+}
+
+/// Edits the text of a file; nothing is written.
+pub(super) fn apply(file: &Rewrite, edits: &[Edit]) -> Result<Outcome, Problem> {
+    let load = |text: &str| compile::lists(file.layer(text));
+    let name = file.path().display().to_string();
+    let mut new: Option<String> = None;
+    let mut notes = Vec::new();
+    for edit in edits {
+        let text = new.as_deref().or(file.text());
+        let edited = edit::apply(text, edit, &load).map_err(|error| refused(&name, error))?;
+        if edited.changed {
+            new = Some(edited.text);
+            notes.push(edited.summary);
+        } else {
+            notes.push(format!("nothing to change: {}", edited.summary));
+        }
+    }
+    Ok(Outcome { text: new, notes })
+}
+
+/// An edit that was refused.
+pub(super) fn refused(name: &str, error: EditError) -> Problem {
+    let help = error.help();
+    let problem = match error {
+        EditError::Broken(findings) => return Problem::policy(findings),
+        EditError::Unsafe(_) | EditError::Breaks(_) => Problem::failed(format!("{name}: {error}")),
+        _ => Problem::usage(error.to_string()),
+    };
+    match help {
+        Some(help) => problem.with_hint(help),
+        None => problem,
+    }
+}

@@ -1,0 +1,234 @@
+//! What a running proxy refused: which entry would let it through, and in which file.
+//!
+//! Hostile code can time a refusal and choose its host, so nothing found here is ever written
+//! without a person who reads it.
+
+use std::path::{Path, PathBuf};
+
+use moat_policy::edit::{Item, Section};
+use moat_policy::record::{Cause, Event, Record};
+use moat_policy::verdict::Effect;
+
+use crate::places::{MACHINE_POLICY, Places};
+use crate::problem::{self, Problem};
+use crate::record_file::{self, Line, Lines};
+use crate::review::{self, Yes};
+use crate::state::{self, Running};
+
+/// Which refusal is meant.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) enum Which {
+    /// The last one.
+    Last,
+    /// The one with this id.
+    Id(String),
+}
+
+impl Which {
+    /// From `--last` and `--id`.
+    pub(super) fn of(last: bool, id: Option<&str>) -> Option<Self> {
+        match (last, id) {
+            (_, Some(id)) => Some(Self::Id(id.to_owned())),
+            (true, None) => Some(Self::Last),
+            (false, None) => None,
+        }
+    }
+
+    fn flag(&self) -> &'static str {
+        match self {
+            Self::Last => "--last",
+            Self::Id(_) => "--id",
+        }
+    }
+}
+
+/// A refusal, as far as a policy can change it.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    /// What would let it through.
+    pub(super) item: Item,
+    /// What happened, for the person who decides.
+    pub(super) words: String,
+    /// The policy of the proxy that refused.
+    pub(super) policy: PathBuf,
+}
+
+/// Looks through the records of the running proxies.
+pub(super) fn find(
+    which: &Which,
+    section: Section,
+    yes: Yes,
+    places: &Places,
+) -> Result<Refusal, Problem> {
+    let flag = which.flag();
+    if yes == Yes::Given {
+        return Err(Problem::usage(format!(
+            "`{flag}` with `--yes`: code that was refused could choose what is allowed"
+        ))
+        .with_hint("name the host instead"));
+    }
+    if !review::at_terminal() {
+        return Err(
+            Problem::usage(format!("`{flag}` needs a person at a terminal"))
+                .with_hint("name the host instead"),
+        );
+    }
+    let directory = places.running();
+    let proxies =
+        state::running(&directory).map_err(|error| state::unreadable(&directory, &error))?;
+    if proxies.is_empty() {
+        return Err(state::nobody());
+    }
+    let mut newest: Option<(Record, Running)> = None;
+    for proxy in proxies {
+        let Some(record) = refused_by(&proxy, which)? else {
+            continue;
+        };
+        if newest
+            .as_ref()
+            .is_none_or(|(other, _)| other.ts < record.ts)
+        {
+            newest = Some((record, proxy));
+        }
+    }
+    let Some((record, proxy)) = newest else {
+        return Err(Problem::failed(match which {
+            Which::Last => "no running proxy has refused anything".to_owned(),
+            Which::Id(id) => format!("no running proxy has refused a request `{id}`"),
+        })
+        .with_hint("`moat log` shows the records"));
+    };
+    Ok(Refusal {
+        item: item(&record, section)?,
+        words: words(&record),
+        policy: policy_of(&proxy, places),
+    })
+}
+
+/// The last refusal that is meant, in the records of one proxy and those rotated away.
+fn refused_by(proxy: &Running, which: &Which) -> Result<Option<Record>, Problem> {
+    let Some(path) = &proxy.record else {
+        return Ok(None);
+    };
+    let unreadable = |error| record_file::unreadable(path, &error);
+    let files = record_file::with_rotated(path).map_err(unreadable)?;
+    for file in files.iter().rev() {
+        let mut lines = Lines::open(file).map_err(unreadable)?;
+        let mut found = None;
+        while let Some(line) = lines.next().map_err(unreadable)? {
+            if let Line::Record(record, _) = line {
+                found = Some(*record)
+                    .filter(|record| is_meant(record, which))
+                    .or(found);
+            }
+        }
+        if found.is_some() {
+            return Ok(found);
+        }
+    }
+    Ok(None)
+}
+
+fn is_meant(record: &Record, which: &Which) -> bool {
+    let refused = matches!(record.effect, Some(Effect::Deny | Effect::Ask));
+    record.event == Event::Decision
+        && refused
+        && match which {
+            Which::Last => true,
+            Which::Id(id) => record.id.eq_ignore_ascii_case(id),
+        }
+}
+
+/// The entry that answers a refusal: of a guarded address the address, never the name.
+fn item(record: &Record, section: Section) -> Result<Item, Problem> {
+    let host = match (record.cause, record.address) {
+        (Cause::Guarded, Some(address)) => Some(address.to_string()),
+        _ => record.host.as_deref().map(str::to_owned),
+    };
+    let useless = match record.cause {
+        Cause::Default | Cause::Guarded => None,
+        Cause::Policy if record.effect == Some(Effect::Ask) => None,
+        Cause::Policy => Some("a `deny` rule refused it, and no `allow` lifts a `deny`"),
+        _ => Some("it was not refused by the policy"),
+    };
+    if let (Section::Allow, Some(why)) = (section, useless) {
+        return Err(Problem::failed(format!("{}: {why}", words(record)))
+            .with_hint(format!("`moat why {}` says more", record.id)));
+    }
+    let Some(host) = host else {
+        return Err(Problem::failed(format!(
+            "{}: its host could not be read, so no entry can name it",
+            words(record)
+        )));
+    };
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    let text = match (record.port, bare.contains(':')) {
+        (None | Some(80 | 443), _) => host.clone(),
+        (Some(port), true) => format!("[{bare}]:{port}"),
+        (Some(port), false) => format!("{bare}:{port}"),
+    };
+    Item::parse(&text, None).map_err(|error| super::change::refused("the record", error))
+}
+
+fn words(record: &Record) -> String {
+    let host = record
+        .host
+        .as_deref()
+        .unwrap_or("a host that could not be read");
+    let port = record
+        .port
+        .map(|port| format!(":{port}"))
+        .unwrap_or_default();
+    let address = match record.address {
+        Some(address) if record.cause == Cause::Guarded => format!(", address {address}"),
+        _ => String::new(),
+    };
+    format!(
+        "{} {}: {host}{port}{address} was refused ({})",
+        record.ts,
+        record.id,
+        record.cause.as_str()
+    )
+}
+
+/// The first file of the proxy that is its user's own; its user's usual one if it has none.
+fn policy_of(proxy: &Running, places: &Places) -> PathBuf {
+    proxy
+        .policy
+        .iter()
+        .find(|path| *path != Path::new(MACHINE_POLICY))
+        .unwrap_or(&places.user_policy)
+        .clone()
+}
+
+/// Says so where a proxy runs that will not see the change.
+pub(super) fn note_other_policies(path: &Path, places: &Places) -> Result<(), Problem> {
+    let directory = places.running();
+    let proxies =
+        state::running(&directory).map_err(|error| state::unreadable(&directory, &error))?;
+    let path = places.resolve(path);
+    for proxy in proxies {
+        // A proxy on the built-in default watches for the user's file.
+        let reads =
+            proxy.policy.contains(&path) || proxy.policy.is_empty() && path == places.user_policy;
+        if !reads {
+            problem::note(format_args!(
+                "note: the proxy with process id {} does not read this file: {}",
+                proxy.pid,
+                files(&proxy)
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn files(proxy: &Running) -> String {
+    if proxy.policy.is_empty() {
+        return "it runs on the built-in default".to_owned();
+    }
+    let names = proxy.policy.iter().map(|path| path.display().to_string());
+    names.collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests;
