@@ -25,6 +25,7 @@ pub mod preset;
 pub mod record;
 pub mod request;
 pub mod request_text;
+pub mod schema;
 mod shape;
 pub mod source;
 pub mod verdict;

@@ -33,14 +33,12 @@ fn is_number(text: &str) -> bool {
     if !text.bytes().any(|b| b.is_ascii_digit()) {
         return false;
     }
-    let sixty = text.split(':');
-    if text.contains(':') {
-        return sixty.clone().all(|part| {
-            !part.is_empty()
-                && part
-                    .bytes()
-                    .all(|b| b.is_ascii_digit() || matches!(b, b'_' | b'.'))
-        }) && sixty.skip(1).all(|part| part.len() <= 2);
+    if let Some((first, rest)) = text.split_once(':') {
+        // Base 60, which only the last part may end in a fraction.
+        let (rest, fraction) = rest.split_once('.').unwrap_or((rest, ""));
+        let digits = |part: &str| part.bytes().all(|b| b.is_ascii_digit() || b == b'_');
+        let two = |part: &str| (1..=2).contains(&part.len()) && digits(part);
+        return !first.is_empty() && digits(first) && digits(fraction) && rest.split(':').all(two);
     }
     let (mantissa, exponent) = match text.split_once('e') {
         Some((mantissa, exponent)) => (
