@@ -6,7 +6,9 @@ use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::command::{allow, edit, env, generate, log, preset, proxy, status};
+use crate::command::{
+    allow, check, edit, env, generate, lint, log, preset, proxy, status, test, why,
+};
 use crate::output::Output;
 use crate::problem::Problem;
 
@@ -36,12 +38,16 @@ pub(crate) enum Verb {
     Allow(allow::AllowArguments),
     Deny(allow::DenyArguments),
     Edit(edit::Arguments),
+    Check(check::Arguments),
     Env(env::Arguments),
     Generate(generate::Arguments),
+    Lint(lint::Arguments),
     Log(log::Arguments),
     Preset(preset::Arguments),
     Proxy(proxy::Arguments),
     Status(status::Arguments),
+    Test(test::Arguments),
+    Why(why::Arguments),
 }
 
 /// Reads a command line. `None` when it asked for help or the version, which is then written.

@@ -13,7 +13,7 @@ use moat_policy::source::SourceFile;
 
 use crate::places::{MACHINE_POLICY, Places};
 use crate::policy_file::{self, Custody};
-use crate::problem::Problem;
+use crate::problem::{Problem, note, report_findings};
 
 /// A project's policy file, at its git root.
 const PROJECT_POLICY: &str = ".moat.yaml";
@@ -135,6 +135,16 @@ pub(crate) struct Loaded {
     pub(crate) files: Vec<PathBuf>,
     /// Permissions that somebody should look at.
     pub(crate) warnings: Vec<String>,
+}
+
+impl Loaded {
+    /// Writes what somebody should look at to standard error.
+    pub(crate) fn report(&self) {
+        for warning in &self.warnings {
+            note(format_args!("warning: {warning}"));
+        }
+        report_findings(&self.compiled.warnings);
+    }
 }
 
 /// Whether a file was there.

@@ -2,6 +2,9 @@
 #![forbid(unsafe_code)]
 
 mod admin;
+mod answer;
+#[cfg(test)]
+mod bed;
 mod cli;
 mod command;
 mod context;

@@ -13,7 +13,7 @@ use crate::context::Context;
 use crate::exit::Exit;
 use crate::problem::Problem;
 
-/// Write man pages, shell completions or reference text.
+/// Write man pages, shell completions, the schema of policies or the command reference.
 ///
 /// Everything goes to standard output, except man pages with --out.
 #[derive(Args, Debug)]
@@ -41,6 +41,8 @@ enum What {
         /// Which shell.
         shell: Shell,
     },
+    /// Write the JSON Schema of policy files, for editors.
+    Schema,
     /// Write the whole command line as one page of Markdown.
     Reference,
 }
@@ -57,6 +59,7 @@ pub(crate) fn run(arguments: Arguments, context: &mut Context<'_>) -> Result<Exi
         }
         What::Man { verb, out: None } => man_page(verb.as_deref())?,
         What::Completions { shell } => completions(shell)?,
+        What::Schema => schema(),
         What::Reference => reference::markdown(),
     };
     context.output.text(text);
@@ -137,6 +140,10 @@ fn completions(shell: Shell) -> Result<String, Problem> {
     let mut bytes = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "moat", &mut bytes);
     text(bytes)
+}
+
+fn schema() -> String {
+    format!("{:#}\n", moat_policy::schema::schema())
 }
 
 fn text(bytes: Vec<u8>) -> Result<String, Problem> {

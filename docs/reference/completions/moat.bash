@@ -19,6 +19,9 @@ _moat() {
             moat,allow)
                 cmd="moat__subcmd__allow"
                 ;;
+            moat,check)
+                cmd="moat__subcmd__check"
+                ;;
             moat,deny)
                 cmd="moat__subcmd__deny"
                 ;;
@@ -30,6 +33,9 @@ _moat() {
                 ;;
             moat,generate)
                 cmd="moat__subcmd__generate"
+                ;;
+            moat,lint)
+                cmd="moat__subcmd__lint"
                 ;;
             moat,log)
                 cmd="moat__subcmd__log"
@@ -43,6 +49,12 @@ _moat() {
             moat,status)
                 cmd="moat__subcmd__status"
                 ;;
+            moat,test)
+                cmd="moat__subcmd__test"
+                ;;
+            moat,why)
+                cmd="moat__subcmd__why"
+                ;;
             moat__subcmd__generate,completions)
                 cmd="moat__subcmd__generate__subcmd__completions"
                 ;;
@@ -51,6 +63,9 @@ _moat() {
                 ;;
             moat__subcmd__generate,reference)
                 cmd="moat__subcmd__generate__subcmd__reference"
+                ;;
+            moat__subcmd__generate,schema)
+                cmd="moat__subcmd__generate__subcmd__schema"
                 ;;
             moat__subcmd__preset,explain)
                 cmd="moat__subcmd__preset__subcmd__explain"
@@ -68,7 +83,7 @@ _moat() {
 
     case "${cmd}" in
         moat)
-            opts="-h -V --help --version allow deny edit env generate log preset proxy status"
+            opts="-h -V --help --version allow deny edit check env generate lint log preset proxy status test why"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -106,6 +121,28 @@ _moat() {
                     ;;
                 --reason)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --policy)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        moat__subcmd__check)
+            opts="-h --kind --policy --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --kind)
+                    COMPREPLY=($(compgen -W "net fetch" -- "${cur}"))
                     return 0
                     ;;
                 --policy)
@@ -198,7 +235,7 @@ _moat() {
             return 0
             ;;
         moat__subcmd__generate)
-            opts="-h --help man completions reference"
+            opts="-h --help man completions schema reference"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -250,6 +287,38 @@ _moat() {
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        moat__subcmd__generate__subcmd__schema)
+            opts="-h --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        moat__subcmd__lint)
+            opts="-h --policy --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --policy)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -437,6 +506,42 @@ _moat() {
             fi
             case "${prev}" in
                 --pid)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        moat__subcmd__test)
+            opts="-h --policy --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --policy)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        moat__subcmd__why)
+            opts="-h --code --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --code)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -29,12 +29,16 @@ complete -c moat -n "__fish_moat_needs_command" -s V -l version -d 'Print versio
 complete -c moat -n "__fish_moat_needs_command" -f -a "allow" -d 'Allow hosts, addresses or presets'
 complete -c moat -n "__fish_moat_needs_command" -f -a "deny" -d 'Deny hosts, addresses or presets, whatever allows them'
 complete -c moat -n "__fish_moat_needs_command" -f -a "edit" -d 'Edit a policy file by hand'
+complete -c moat -n "__fish_moat_needs_command" -f -a "check" -d 'Say what the policy makes of requests, without making them'
 complete -c moat -n "__fish_moat_needs_command" -f -a "env" -d 'Print the variables that send programs through a running proxy'
-complete -c moat -n "__fish_moat_needs_command" -f -a "generate" -d 'Write man pages, shell completions or reference text'
+complete -c moat -n "__fish_moat_needs_command" -f -a "generate" -d 'Write man pages, shell completions, the schema of policies or the command reference'
+complete -c moat -n "__fish_moat_needs_command" -f -a "lint" -d 'Show every error of the policy, and what somebody should look at'
 complete -c moat -n "__fish_moat_needs_command" -f -a "log" -d 'Read what was decided, and how connections ended'
 complete -c moat -n "__fish_moat_needs_command" -f -a "preset" -d 'List the host lists that a policy can name, and say what is in them'
 complete -c moat -n "__fish_moat_needs_command" -f -a "proxy" -d 'Run the egress proxy'
 complete -c moat -n "__fish_moat_needs_command" -f -a "status" -d 'Show the running proxies of this user, and whether they are ready'
+complete -c moat -n "__fish_moat_needs_command" -f -a "test" -d 'Run the tests that policy files hold under `tests:`'
+complete -c moat -n "__fish_moat_needs_command" -f -a "why" -d 'Say what was asked, which rule decided and what would change it'
 complete -c moat -n "__fish_moat_using_subcommand allow" -l id -d 'What a running proxy refused under this id; at a terminal only' -r
 complete -c moat -n "__fish_moat_using_subcommand allow" -l preset -d 'A host list that comes with Moat; `moat preset list` names them' -r
 complete -c moat -n "__fish_moat_using_subcommand allow" -l port -d 'Ports for the patterns that write none, such as `22,8000-8100` or `*`' -r
@@ -58,20 +62,30 @@ complete -c moat -n "__fish_moat_using_subcommand deny" -s h -l help -d 'Print h
 complete -c moat -n "__fish_moat_using_subcommand edit" -l policy -d 'The policy file [default: the user\'s]' -r -F
 complete -c moat -n "__fish_moat_using_subcommand edit" -l yes -d 'Write without asking; a copy that does not load is thrown away'
 complete -c moat -n "__fish_moat_using_subcommand edit" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c moat -n "__fish_moat_using_subcommand check" -l kind -d 'Which kind of request it is' -r -f -a "net\t'Any connection'
+fetch\t'A read-only fetch tool of an agent'"
+complete -c moat -n "__fish_moat_using_subcommand check" -l policy -d 'Policy file in place of the user\'s and the project\'s; repeatable' -r -F
+complete -c moat -n "__fish_moat_using_subcommand check" -l json -d 'Print one JSON object for each request'
+complete -c moat -n "__fish_moat_using_subcommand check" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c moat -n "__fish_moat_using_subcommand env" -l shell -d 'For which shell [default: that of $SHELL]' -r -f -a "sh\t'sh, bash, zsh, dash, ksh'
 fish\t'fish'
 csh\t'csh, tcsh'"
 complete -c moat -n "__fish_moat_using_subcommand env" -l pid -d 'Which proxy, by its process id, where several run' -r
 complete -c moat -n "__fish_moat_using_subcommand env" -l json -d 'Print one JSON object with the variables'
 complete -c moat -n "__fish_moat_using_subcommand env" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c moat -n "__fish_moat_using_subcommand generate; and not __fish_seen_subcommand_from man completions reference" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c moat -n "__fish_moat_using_subcommand generate; and not __fish_seen_subcommand_from man completions reference" -f -a "man" -d 'Write the man page of a command'
-complete -c moat -n "__fish_moat_using_subcommand generate; and not __fish_seen_subcommand_from man completions reference" -f -a "completions" -d 'Write the completions of a shell'
-complete -c moat -n "__fish_moat_using_subcommand generate; and not __fish_seen_subcommand_from man completions reference" -f -a "reference" -d 'Write the whole command line as one page of Markdown'
+complete -c moat -n "__fish_moat_using_subcommand generate; and not __fish_seen_subcommand_from man completions schema reference" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c moat -n "__fish_moat_using_subcommand generate; and not __fish_seen_subcommand_from man completions schema reference" -f -a "man" -d 'Write the man page of a command'
+complete -c moat -n "__fish_moat_using_subcommand generate; and not __fish_seen_subcommand_from man completions schema reference" -f -a "completions" -d 'Write the completions of a shell'
+complete -c moat -n "__fish_moat_using_subcommand generate; and not __fish_seen_subcommand_from man completions schema reference" -f -a "schema" -d 'Write the JSON Schema of policy files, for editors'
+complete -c moat -n "__fish_moat_using_subcommand generate; and not __fish_seen_subcommand_from man completions schema reference" -f -a "reference" -d 'Write the whole command line as one page of Markdown'
 complete -c moat -n "__fish_moat_using_subcommand generate; and __fish_seen_subcommand_from man" -l out -d 'Write the pages of all commands into this directory' -r -F
 complete -c moat -n "__fish_moat_using_subcommand generate; and __fish_seen_subcommand_from man" -s h -l help -d 'Print help'
 complete -c moat -n "__fish_moat_using_subcommand generate; and __fish_seen_subcommand_from completions" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c moat -n "__fish_moat_using_subcommand generate; and __fish_seen_subcommand_from schema" -s h -l help -d 'Print help'
 complete -c moat -n "__fish_moat_using_subcommand generate; and __fish_seen_subcommand_from reference" -s h -l help -d 'Print help'
+complete -c moat -n "__fish_moat_using_subcommand lint" -l policy -d 'The same as FILE, as other commands spell it; repeatable' -r -F
+complete -c moat -n "__fish_moat_using_subcommand lint" -l json -d 'Print one JSON object with all findings'
+complete -c moat -n "__fish_moat_using_subcommand lint" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c moat -n "__fish_moat_using_subcommand log" -l host -d 'Only this host, or with a leading `*.` every host below it' -r
 complete -c moat -n "__fish_moat_using_subcommand log" -l effect -d 'Only this effect' -r -f -a "allow\t''
 deny\t''
@@ -121,3 +135,9 @@ complete -c moat -n "__fish_moat_using_subcommand proxy" -s h -l help -d 'Print 
 complete -c moat -n "__fish_moat_using_subcommand status" -l pid -d 'Only the proxy with this process id' -r
 complete -c moat -n "__fish_moat_using_subcommand status" -l json -d 'Print one JSON object for each proxy, with its counters'
 complete -c moat -n "__fish_moat_using_subcommand status" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c moat -n "__fish_moat_using_subcommand test" -l policy -d 'The same as FILE, as other commands spell it; repeatable' -r -F
+complete -c moat -n "__fish_moat_using_subcommand test" -l json -d 'Print one JSON object for each test'
+complete -c moat -n "__fish_moat_using_subcommand test" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c moat -n "__fish_moat_using_subcommand why" -l code -d 'Explain the code of a policy finding instead, such as `P006`' -r
+complete -c moat -n "__fish_moat_using_subcommand why" -l json -d 'Print one JSON object'
+complete -c moat -n "__fish_moat_using_subcommand why" -s h -l help -d 'Print help (see more with \'--help\')'

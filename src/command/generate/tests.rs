@@ -57,6 +57,11 @@ fn the_committed_completions_are_current() {
 }
 
 #[test]
+fn the_committed_schema_is_current() {
+    assert_current("reference/policy.schema.json", &schema());
+}
+
+#[test]
 fn an_unknown_page_is_named() {
     let problem = man_page(Some("dance")).unwrap_err();
     insta::assert_snapshot!(problem.plain(), @"

@@ -1,0 +1,123 @@
+//! A verdict as a person and as a program reads it.
+
+use moat_policy::request::{Surface, Target};
+use moat_policy::verdict::{Basis, Rule, Verdict};
+use serde::Serialize;
+
+/// One judged request.
+#[derive(Debug, Serialize)]
+pub(crate) struct Answer {
+    request: String,
+    kind: &'static str,
+    host: String,
+    port: u16,
+    effect: &'static str,
+    basis: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    address_class: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rule: Option<RuleAnswer>,
+}
+
+/// The rule that decided.
+#[derive(Debug, Serialize)]
+struct RuleAnswer {
+    id: String,
+    entry: String,
+    layer: &'static str,
+    source: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    preset: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+}
+
+impl Answer {
+    /// What a policy says of a request, which is named as it was written.
+    pub(crate) fn new(
+        request: &str,
+        surface: Surface,
+        target: &Target,
+        verdict: &Verdict<'_>,
+    ) -> Self {
+        let (basis, address_class) = match verdict.basis {
+            Basis::Rule => ("rule", None),
+            Basis::Default => ("default", None),
+            Basis::Guarded(class) => ("guarded", Some(class.as_str())),
+        };
+        Self {
+            request: request.to_owned(),
+            kind: surface_word(surface),
+            host: target.host.to_string(),
+            port: target.port.number(),
+            effect: verdict.effect.as_str(),
+            basis,
+            address_class,
+            rule: verdict.rule.map(|rule| RuleAnswer::new(rule)),
+        }
+    }
+
+    /// One line: the effect, the target, and why.
+    pub(crate) fn line(&self, target: &Target) -> String {
+        format!("{:<5} {target} {}", self.effect, self.because())
+    }
+
+    /// The request as it was written.
+    pub(crate) fn request(&self) -> &str {
+        &self.request
+    }
+
+    /// `net` or `fetch`.
+    pub(crate) const fn kind(&self) -> &'static str {
+        self.kind
+    }
+
+    /// What happens.
+    pub(crate) const fn effect(&self) -> &'static str {
+        self.effect
+    }
+
+    /// Why, in words that follow an effect and a target.
+    pub(crate) fn because(&self) -> String {
+        match (&self.rule, self.address_class) {
+            (Some(rule), _) => rule.because(),
+            (None, Some(class)) => {
+                format!("since {class} addresses are guarded and no address entry opens this one")
+            }
+            (None, None) => "by default, since no rule matches".to_owned(),
+        }
+    }
+}
+
+impl RuleAnswer {
+    fn new(rule: &Rule) -> Self {
+        Self {
+            id: rule.id.as_ref().to_owned(),
+            entry: rule.entry.as_ref().to_owned(),
+            layer: rule.layer.as_str(),
+            source: format!("{}:{}", rule.file, rule.line),
+            preset: rule.preset.as_deref().map(str::to_owned),
+            reason: rule.reason.as_deref().map(str::to_owned),
+        }
+    }
+
+    fn because(&self) -> String {
+        let mut text = format!("by `{}` of rule `{}`", self.entry, self.id);
+        if let Some(preset) = &self.preset {
+            text.push_str(&format!(", preset {preset}"));
+        }
+        text.push_str(&format!(" at {}", self.source));
+        if let Some(reason) = &self.reason {
+            text.push_str(&format!(": {reason}"));
+        }
+        text
+    }
+}
+
+/// The word for a kind of request in policies and output.
+const fn surface_word(surface: Surface) -> &'static str {
+    match surface {
+        Surface::Net => "net",
+        Surface::Fetch => "fetch",
+    }
+}
