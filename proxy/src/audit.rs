@@ -17,6 +17,7 @@ mod line;
 mod rotate;
 mod writer;
 
+pub(crate) use line::timestamp;
 use rotate::RotatingFile;
 use writer::{Sink, Writer};
 

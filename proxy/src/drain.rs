@@ -4,6 +4,7 @@
 
 use std::cell::Cell;
 use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use tokio::sync::Notify;
 
@@ -16,6 +17,52 @@ pub(crate) enum Phase {
     Draining,
     /// Open ones are cut.
     Cut,
+}
+
+/// How far the whole proxy has come, for those who ask whether it serves.
+#[derive(Debug)]
+pub(crate) struct Stage {
+    workers: usize,
+    accepting: AtomicUsize,
+    draining: AtomicBool,
+}
+
+impl Stage {
+    /// None of this many workers accepts yet.
+    pub(crate) fn new(workers: usize) -> Self {
+        Self {
+            workers,
+            accepting: AtomicUsize::new(0),
+            draining: AtomicBool::new(false),
+        }
+    }
+
+    /// One more worker accepts.
+    pub(crate) fn accepts(&self) {
+        self.accepting.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The drain begins.
+    pub(crate) fn drains(&self) {
+        self.draining.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether every worker accepts.
+    pub(crate) fn is_serving(&self) -> bool {
+        !self.draining.load(Ordering::Relaxed)
+            && self.accepting.load(Ordering::Relaxed) == self.workers
+    }
+
+    /// The word for it.
+    pub(crate) fn as_str(&self) -> &'static str {
+        if self.draining.load(Ordering::Relaxed) {
+            "draining"
+        } else if self.is_serving() {
+            "running"
+        } else {
+            "starting"
+        }
+    }
 }
 
 /// One worker's view: whether it drains, and how many of its connections are left.

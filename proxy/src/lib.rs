@@ -5,6 +5,7 @@
 //! sandboxes and hooks exist.
 #![forbid(unsafe_code)]
 
+mod admin;
 mod audit;
 mod authorize;
 mod config;
@@ -25,6 +26,7 @@ mod metrics;
 mod own;
 mod record;
 mod refusal;
+mod reload;
 mod reply;
 mod resolve;
 mod scratch;

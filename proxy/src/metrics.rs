@@ -1,7 +1,7 @@
 //! What the proxy counts. Each worker writes a shard of its own, without locks and without
 //! sharing a cache line; a scrape sums the shards.
 //!
-//! Nothing here depends on what a client sends, except
+//! Names and help texts are in [`names`]. Nothing here depends on what a client sends, except
 //! the host labels of [`hosts`], which are few and come from rules.
 
 use std::marker::PhantomData;
@@ -11,8 +11,11 @@ use std::time::Duration;
 use moat_policy::record::{Cause, Protocol};
 use moat_policy::verdict::Effect;
 
+mod family;
+pub(crate) mod gather;
 mod histogram;
 mod hosts;
+pub(crate) mod names;
 mod shard;
 
 use hosts::{HostCache, HostNames};

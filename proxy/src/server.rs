@@ -3,25 +3,28 @@
 use std::io::Write;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use arc_swap::ArcSwap;
 use moat_policy::record::{Cause, Event};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 
+use crate::admin;
 use crate::audit::{self, Audit};
 use crate::config::{Config, ListenAddress, Mode};
-use crate::drain::Phase;
+use crate::drain::{Phase, Stage};
 use crate::error::{BindError, RunError};
 use crate::interfaces::Interfaces;
 use crate::limit::{Connections, Quiet};
-use crate::listener::{self, Share};
+use crate::listener::Share;
+use crate::listener::bind::{self, SocketFile};
 use crate::metrics::Metrics;
 use crate::own::OwnListeners;
 use crate::record::Entry;
+use crate::reload::{self, Prints, Reloader, Reloads};
 use crate::source::PolicySource;
-use crate::worker::{self, Loaded, Shared};
+use crate::worker::{self, Loaded, Orders, Shared};
 
 /// What was bound, with the real ports.
 #[derive(Clone, Debug)]
@@ -38,7 +41,13 @@ pub struct Server {
     bound: Bound,
     /// For each worker its share of every listener.
     shares: Vec<Vec<Share>>,
+    /// The files of Unix listeners, removed at the end.
+    sockets: Vec<SocketFile>,
+    admin: Option<std::net::TcpListener>,
     audit: Audit,
+    source: Arc<dyn PolicySource>,
+    /// How the policy's files were before they were loaded.
+    prints: Prints,
 }
 
 impl std::fmt::Debug for Server {
@@ -50,32 +59,36 @@ impl std::fmt::Debug for Server {
 }
 
 impl Server {
-    /// Loads the policy, opens the record and binds every listener. No thread runs yet.
+    /// Loads the policy, binds every listener and opens the record. No thread runs yet.
     pub fn bind(
         config: Config,
         policy: Arc<dyn PolicySource>,
         stdout: Option<Box<dyn Write + Send>>,
     ) -> Result<Self, BindError> {
+        let prints = reload::prints(&*policy);
         let first = Loaded {
             policy: policy.load()?,
             generation: 1,
         };
         let workers = config.workers.get();
         let mut shares: Vec<Vec<Share>> = (0..workers).map(|_| Vec::new()).collect();
-        let mut listeners = Vec::new();
+        let (mut listeners, mut sockets) = (Vec::new(), Vec::new());
         for wanted in &config.listen {
-            let (bound, sockets) = listener::bind::every(wanted, config.tls.as_ref(), workers)?;
+            let (bound, ours) = bind::every(wanted, config.tls.as_ref(), workers)?;
+            sockets.extend(SocketFile::of(&bound));
             listeners.push(bound);
-            for (share, socket) in shares.iter_mut().zip(sockets) {
+            for (share, socket) in shares.iter_mut().zip(ours) {
                 share.push(socket);
             }
         }
+        let (admin, admin_address) = config.admin.map(admin::bind).transpose()?.unzip();
         let audit = audit::open(&config.audit, stdout)?;
-        let own = listeners.iter().filter_map(ListenAddress::ip).collect();
         let interfaces = Interfaces::new().map_err(|source| BindError::Setup {
             what: "the list of this host's addresses",
             source,
         })?;
+        let own = listeners.iter().filter_map(ListenAddress::ip);
+        let own = own.chain(admin_address).collect();
         let shared = Arc::new(Shared {
             interfaces,
             policy: ArcSwap::from_pointee(first),
@@ -83,6 +96,9 @@ impl Server {
             metrics: Arc::new(Metrics::new(workers, config.metrics_hosts)),
             connections: Arc::new(Connections::new(config.max_connections)),
             own: OwnListeners::new(own),
+            reloads: Reloads::new(),
+            stage: Stage::new(workers),
+            started: SystemTime::now(),
             accept_log: Quiet::default(),
             config,
         });
@@ -90,10 +106,14 @@ impl Server {
             shared,
             bound: Bound {
                 listeners,
-                admin: None,
+                admin: admin_address,
             },
             shares,
+            sockets,
+            admin,
             audit,
+            source: policy,
+            prints,
         })
     }
 
@@ -105,37 +125,96 @@ impl Server {
     /// Runs until a signal ends it.
     pub fn run(self) -> Result<(), RunError> {
         let runtime = runtime()?;
+        let shared = self.shared;
         let audit = self.audit.start()?;
-        note(&self.shared, Event::Start);
+        note(&shared, Event::Start);
         let (phase, phases) = watch::channel(Phase::Running);
-        // Each worker holds a sender: they are all gone when the last worker is.
-        let (ended, workers) = mpsc::channel::<()>(1);
+        let (recheck, rechecks) = watch::channel(1);
+        let (ends, ended) = mpsc::channel(1);
+        let orders = Orders {
+            phase: phases,
+            recheck: rechecks,
+        };
         let mut threads = Vec::new();
         for (index, shares) in self.shares.into_iter().enumerate() {
-            let (shared, phases) = (Arc::clone(&self.shared), phases.clone());
-            let ended = ended.clone();
+            let (shared, orders) = (Arc::clone(&shared), orders.clone());
+            let ends = Ends(ends.clone());
             let thread = std::thread::Builder::new()
                 .name(format!("moat-{index}"))
                 .spawn(move || {
-                    let _ended = ended;
-                    work(shared, index, shares, phases)
+                    let _ends = ends;
+                    work(shared, index, shares, orders)
                 })
-                .map_err(|source| RunError::Start {
-                    what: "a worker thread",
-                    source,
-                })?;
+                .map_err(|source| failed("a worker thread", source))?;
             threads.push(thread);
         }
-        drop(ended);
-        let limit = self.shared.config.timeouts.drain;
-        runtime.block_on(until_told(&phase, workers, limit))?;
+        drop((ends, orders));
+        let reloader = Reloader::new(Arc::clone(&shared), self.source, self.prints, recheck);
+        runtime.block_on(async {
+            let signals = Signals::new()?;
+            let hangups = listen(SignalKind::hangup())?;
+            let admin = async {
+                match self.admin {
+                    None => std::future::pending().await,
+                    Some(listener) => admin::run(listener, Arc::clone(&shared)).await,
+                }
+            };
+            tokio::select! {
+                ended = until_told(&phase, &shared, signals, ended) => ended,
+                never = admin => match never? {},
+                never = reloader.run(hangups) => match never {},
+            }
+        })?;
         for thread in threads {
             thread.join().map_err(|_| RunError::WorkerEnded)??;
         }
-        note(&self.shared, Event::Stop);
+        note(&shared, Event::Stop);
         audit.close();
+        for socket in self.sockets {
+            socket.remove();
+        }
         Ok(())
     }
+}
+
+/// Says that a worker has ended, however it did.
+struct Ends(mpsc::Sender<()>);
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        // A message that is there already says the same.
+        drop(self.0.try_send(()));
+    }
+}
+
+/// The signals that end a proxy.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    fn new() -> Result<Self, RunError> {
+        Ok(Self {
+            terminate: listen(SignalKind::terminate())?,
+            interrupt: listen(SignalKind::interrupt())?,
+        })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
+}
+
+fn listen(kind: SignalKind) -> Result<Signal, RunError> {
+    signal(kind).map_err(|source| failed("a signal handler", source))
+}
+
+fn failed(what: &'static str, source: std::io::Error) -> RunError {
+    RunError::Start { what, source }
 }
 
 /// Records that the proxy itself starts or stops.
@@ -152,52 +231,50 @@ fn work(
     shared: Arc<Shared>,
     index: usize,
     shares: Vec<Share>,
-    phases: watch::Receiver<Phase>,
+    orders: Orders,
 ) -> Result<(), RunError> {
     let runtime = runtime()?;
     let local = tokio::task::LocalSet::new();
     local
-        .block_on(&runtime, worker::run(shared, index, shares, phases))
-        .map_err(|source| RunError::Start {
-            what: "a worker",
-            source,
-        })
+        .block_on(&runtime, worker::run(shared, index, shares, orders))
+        .map_err(|source| failed("a worker", source))
 }
 
 fn runtime() -> Result<tokio::runtime::Runtime, RunError> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|source| RunError::Start {
-            what: "a runtime",
-            source,
-        })
+        .map_err(|source| failed("a runtime", source))
 }
 
-/// Drains on the first signal, cuts on the second or when the drain's time is over.
+/// Drains on the first signal, cuts on the second or when the drain's time is over, and comes
+/// back once every worker has ended.
 async fn until_told(
     phase: &watch::Sender<Phase>,
-    mut workers: mpsc::Receiver<()>,
-    limit: Duration,
+    shared: &Shared,
+    mut signals: Signals,
+    mut ended: mpsc::Receiver<()>,
 ) -> Result<(), RunError> {
-    let failed = |source| RunError::Start {
-        what: "a signal handler",
-        source,
-    };
-    let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
-    let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
     tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
-        _ = workers.recv() => {}
+        () = signals.next() => {}
+        // One that ends by itself takes the others with it: the proxy must not limp on.
+        _ = ended.recv() => tracing::error!("a worker ended unexpectedly"),
     }
+    shared.stage.drains();
     phase.send_replace(Phase::Draining);
+    let limit: Duration = shared.config.timeouts.drain;
+    tracing::info!(open = shared.connections.open(), "draining");
     tokio::select! {
-        _ = workers.recv() => {}
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
+        () = all(&mut ended) => {}
+        () = signals.next() => {}
         () = tokio::time::sleep(limit) => {}
     }
     phase.send_replace(Phase::Cut);
+    all(&mut ended).await;
     Ok(())
+}
+
+/// Resolves when every worker has ended.
+async fn all(ended: &mut mpsc::Receiver<()>) {
+    while ended.recv().await.is_some() {}
 }

@@ -6,14 +6,15 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use arc_swap::ArcSwap;
 use moat_policy::policy::Policy;
 use tokio::sync::watch;
 
+use crate::authorize;
 use crate::config::Config;
-use crate::drain::{Drain, Phase};
+use crate::drain::{Drain, Phase, Stage};
 use crate::id::EventId;
 use crate::interfaces::Interfaces;
 use crate::limit::{Connections, Quiet};
@@ -21,6 +22,7 @@ use crate::listener::{self, Share};
 use crate::metrics::{Meter, Metrics};
 use crate::own::OwnListeners;
 use crate::record::Recorder;
+use crate::reload::Reloads;
 use crate::resolve::Resolver;
 use crate::tunnel::Tunnels;
 
@@ -53,6 +55,12 @@ pub(crate) struct Shared {
     pub(crate) connections: Arc<Connections>,
     /// Where the proxy itself listens, which nobody may reach through it.
     pub(crate) own: OwnListeners,
+    /// What became of reloads.
+    pub(crate) reloads: Reloads,
+    /// Whether the proxy serves.
+    pub(crate) stage: Stage,
+    /// When it started.
+    pub(crate) started: SystemTime,
     /// Keeps a flood of accept errors out of the log.
     pub(crate) accept_log: Quiet,
 }
@@ -122,12 +130,21 @@ impl Worker {
     }
 }
 
+/// What a worker is told from outside its thread.
+#[derive(Clone, Debug)]
+pub(crate) struct Orders {
+    /// How far the end has come.
+    pub(crate) phase: watch::Receiver<Phase>,
+    /// The generation whose policy open tunnels are to be held to.
+    pub(crate) recheck: watch::Receiver<u64>,
+}
+
 /// Runs a worker from its first client to its last.
 pub(crate) async fn run(
     shared: Arc<Shared>,
     index: usize,
     shares: Vec<Share>,
-    mut phases: watch::Receiver<Phase>,
+    orders: Orders,
 ) -> io::Result<()> {
     let worker = Rc::new(Worker::new(shared, index)?);
     let mut acceptors = Vec::new();
@@ -136,7 +153,20 @@ pub(crate) async fn run(
         let accepting = listener::run(Rc::clone(&worker), listener);
         acceptors.push(tokio::task::spawn_local(accepting));
     }
-    drop(phases.wait_for(|phase| *phase > Phase::Running).await);
+    worker.shared.stage.accepts();
+    let Orders {
+        phase: mut phases,
+        mut recheck,
+    } = orders;
+    loop {
+        tokio::select! {
+            phase = phases.wait_for(|phase| *phase > Phase::Running) => {
+                drop(phase);
+                break;
+            }
+            Ok(()) = recheck.changed() => hold_to_policy(&worker),
+        }
+    }
     worker.drain.begin();
     for acceptor in acceptors {
         drop(acceptor.await);
@@ -150,4 +180,14 @@ pub(crate) async fn run(
     // What is still there then is dropped with the runtime.
     drop(tokio::time::timeout(LAST_WORDS, worker.drain.empty()).await);
     Ok(())
+}
+
+/// Cuts the open tunnels that the policy now refuses.
+fn hold_to_policy(worker: &Worker) {
+    let cut = worker
+        .tunnels
+        .cut_unless(|ticket| authorize::still_allows(worker, ticket));
+    if cut > 0 {
+        tracing::info!(cut, "ended tunnels that the new policy refuses");
+    }
 }

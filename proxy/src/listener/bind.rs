@@ -3,9 +3,9 @@
 use std::fs::{self, Permissions};
 use std::io;
 use std::net::{SocketAddr, TcpListener};
-use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _};
 use std::os::unix::net::UnixListener;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
@@ -49,6 +49,37 @@ pub(crate) fn every(
             let sockets = unix(path, workers).map_err(failed)?;
             let shares = sockets.into_iter().map(Share::Unix).collect();
             Ok((wanted.clone(), shares))
+        }
+    }
+}
+
+/// The file of a Unix listener, to be removed when the listener is gone.
+#[derive(Debug)]
+pub(crate) struct SocketFile {
+    path: PathBuf,
+    /// Device and inode: by the end somebody else may listen at the same path.
+    inode: (u64, u64),
+}
+
+impl SocketFile {
+    /// Of a listener that was just bound, if it is one with a file.
+    pub(crate) fn of(listener: &ListenAddress) -> Option<Self> {
+        let ListenAddress::Unix(path) = listener else {
+            return None;
+        };
+        let metadata = fs::symlink_metadata(path).ok()?;
+        Some(Self {
+            path: path.clone(),
+            inode: (metadata.dev(), metadata.ino()),
+        })
+    }
+
+    /// Removes it, if it is still the same.
+    pub(crate) fn remove(self) {
+        let there = fs::symlink_metadata(&self.path);
+        if there.is_ok_and(|there| (there.dev(), there.ino()) == self.inode) {
+            // One that stays is replaced at the next start.
+            drop(fs::remove_file(&self.path));
         }
     }
 }
