@@ -4,8 +4,9 @@ use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::Path;
 use std::time::SystemTime;
 
-use moat_policy::compile::{Compiled, compile};
+use moat_policy::compile::compile;
 use moat_policy::diagnostic::Diagnostic;
+use moat_policy::lint::lint;
 use similar::TextDiff;
 
 use crate::output::{Output, printable};
@@ -55,7 +56,7 @@ pub(crate) fn show(output: &mut Output, file: &Rewrite, text: &str) {
 pub(crate) fn new_findings(file: &Rewrite, text: &str, now: SystemTime) -> Vec<Diagnostic> {
     let of = |text: &str| {
         let input = file.layer(text);
-        compile(vec![input]).map_or_else(|problems| problems, |compiled| findings(&compiled, now))
+        compile(vec![input]).map_or_else(|problems| problems, |compiled| lint(&compiled, now))
     };
     let old = file.text().map(of).unwrap_or_default();
     let mut new = of(text);
@@ -63,13 +64,9 @@ pub(crate) fn new_findings(file: &Rewrite, text: &str, now: SystemTime) -> Vec<D
     new
 }
 
-fn findings(compiled: &Compiled, _now: SystemTime) -> Vec<Diagnostic> {
-    compiled.warnings.clone()
-}
-
-/// Places move with every line that comes before them.
+/// Places move with every line that comes before them, and so do messages that name one.
 fn same(one: &Diagnostic, other: &Diagnostic) -> bool {
-    one.code == other.code && one.message == other.message
+    one.code == other.code && one.source.slice(one.span) == other.source.slice(other.span)
 }
 
 /// Asks whether the change is meant, unless `--yes` said so.

@@ -1,0 +1,253 @@
+//! `moat allow`, `moat deny` and `moat edit` on policy files as people keep them.
+
+use std::fs;
+use std::io::Write as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+/// A folder of its own with a policy in it.
+struct Case {
+    folder: tempfile::TempDir,
+}
+
+const POLICY: &str = "\
+# Why this is so: ask the build team.
+version: 1
+allow:
+  - id: build   # the mirror
+    reason: builds
+    net:
+      - a.test      # first
+      - \"*.b.test\"
+";
+
+impl Case {
+    fn new(policy: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("policy.yaml"), policy).unwrap();
+        Self { folder }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn text(&self) -> String {
+        fs::read_to_string(self.path("policy.yaml")).unwrap()
+    }
+
+    fn clean(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        command
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", self.path("home"))
+            .env("XDG_STATE_HOME", self.path("state"))
+            .current_dir(self.folder.path());
+        command
+    }
+
+    /// Runs `moat` with these words, without a terminal.
+    fn moat(&self, words: &[&str]) -> Output {
+        let mut command = self.clean(env!("CARGO_BIN_EXE_moat"));
+        command.args(words).stdin(Stdio::null()).output().unwrap()
+    }
+
+    /// The same on this case's policy file and without asking.
+    fn edit(&self, words: &[&str]) -> Output {
+        self.moat(&[words, &["--policy", "policy.yaml", "--yes"]].concat())
+    }
+
+    /// Runs a command line at a terminal, which `script` makes, and types the answer.
+    fn at_terminal(&self, words: &str, answer: &str) -> Output {
+        let line = format!("{} {words}", env!("CARGO_BIN_EXE_moat"));
+        let mut child = self
+            .clean("script")
+            .args(["--quiet", "--return", "--command", &line, "/dev/null"])
+            .env("TERM", "dumb")
+            .env("EDITOR", "sed -i s/a.test/e.test/")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        child
+            .stdin
+            .take()
+            .unwrap()
+            .write_all(answer.as_bytes())
+            .unwrap();
+        child.wait_with_output().unwrap()
+    }
+}
+
+fn out(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn err(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+#[test]
+fn words_that_yaml_takes_for_other_things_are_written_as_texts() {
+    let case = Case::new("version: 1\nallow: []\n");
+    for word in ["no", "on", "null", "1e3.test"] {
+        assert_eq!(case.edit(&["allow", word]).status.code(), Some(0), "{word}");
+    }
+    let number = case.edit(&["allow", "123"]);
+    assert_eq!(number.status.code(), Some(64));
+    assert!(
+        err(&number).contains("ambiguous spelling"),
+        "{}",
+        err(&number)
+    );
+    assert_eq!(
+        case.text(),
+        "version: 1\nallow: [{ id: allowed, net: [\"no\", \"on\", \"null\", \"1e3.test\"] }]\n"
+    );
+}
+
+#[test]
+fn bare_words_that_yaml_takes_for_other_things_are_refused_with_their_place() {
+    let text = "version: 1\nallow:\n  - id: a\n    net:\n      - on\n      - no\n";
+    let case = Case::new(text);
+    let output = case.edit(&["allow", "new.test"]);
+    assert_eq!(output.status.code(), Some(64));
+    for place in ["policy.yaml:5:9", "policy.yaml:6:9"] {
+        assert!(err(&output).contains(place), "{}", err(&output));
+    }
+    assert_eq!(case.text(), text);
+}
+
+#[test]
+fn comments_and_layout_stay_and_what_is_there_is_not_added_again() {
+    let case = Case::new(POLICY);
+    assert_eq!(case.edit(&["allow", "new.test"]).status.code(), Some(0));
+    let first = case.text();
+    assert_eq!(
+        first,
+        format!("{POLICY}  - id: allowed\n    net:\n      - new.test\n")
+    );
+    for again in ["NEW.test.", "new.test"] {
+        let output = case.edit(&["allow", again]);
+        assert_eq!(output.status.code(), Some(0));
+        assert!(out(&output).starts_with("nothing to change: `new.test` is there already"));
+        assert_eq!(case.text(), first);
+    }
+    assert_eq!(case.edit(&["allow", "more.test"]).status.code(), Some(0));
+    assert_eq!(case.text(), format!("{first}      - more.test\n"));
+    assert_eq!(
+        case.edit(&["allow", "new.test", "more.test", "--remove"])
+            .status
+            .code(),
+        Some(0)
+    );
+    assert_eq!(case.text(), POLICY);
+}
+
+#[test]
+fn a_link_to_a_policy_stays_one_and_its_target_keeps_its_mode() {
+    let case = Case::new(POLICY);
+    fs::create_dir(case.path("real")).unwrap();
+    let real = case.path("real/policy.yaml");
+    fs::rename(case.path("policy.yaml"), &real).unwrap();
+    fs::set_permissions(&real, fs::Permissions::from_mode(0o640)).unwrap();
+    symlink("real/policy.yaml", case.path("policy.yaml")).unwrap();
+    assert_eq!(case.edit(&["allow", "new.test"]).status.code(), Some(0));
+    assert!(
+        fs::symlink_metadata(case.path("policy.yaml"))
+            .unwrap()
+            .is_symlink()
+    );
+    assert!(fs::read_to_string(&real).unwrap().contains("new.test"));
+    assert_eq!(fs::metadata(&real).unwrap().mode() & 0o777, 0o640);
+}
+
+#[test]
+fn nothing_is_written_without_a_person_or_their_word() {
+    let case = Case::new(POLICY);
+    let silent = case.moat(&["allow", "new.test", "--policy", "policy.yaml"]);
+    assert_eq!(silent.status.code(), Some(64));
+    assert!(err(&silent).contains("there is no terminal to ask at"));
+    for words in [
+        &["allow", "--last", "--yes"][..],
+        &["allow", "--id", "K7Q2FXMA", "--yes"],
+    ] {
+        let output = case.moat(words);
+        assert_eq!(output.status.code(), Some(64));
+        assert!(err(&output).contains("could choose what is allowed"));
+    }
+    assert_eq!(case.moat(&["allow", "--last"]).status.code(), Some(64));
+    assert_eq!(case.text(), POLICY);
+}
+
+#[test]
+fn a_person_at_a_terminal_sees_the_change_and_decides() {
+    let case = Case::new(POLICY);
+    let no = case.at_terminal("allow new.test --policy policy.yaml", "\n");
+    assert_eq!(no.status.code(), Some(1), "{}", out(&no));
+    assert!(out(&no).contains("+      - new.test"), "{}", out(&no));
+    assert_eq!(case.text(), POLICY);
+    let yes = case.at_terminal("deny new.test --policy policy.yaml", "y\n");
+    assert_eq!(yes.status.code(), Some(0), "{}", out(&yes));
+    assert_eq!(
+        case.text(),
+        format!("{POLICY}deny:\n  - id: denied\n    net:\n      - new.test\n")
+    );
+}
+
+#[test]
+fn a_change_by_hand_is_checked_shown_and_asked_about() {
+    let case = Case::new(POLICY);
+    let yes = case.at_terminal("edit --policy policy.yaml", "y\n");
+    assert_eq!(yes.status.code(), Some(0), "{}", out(&yes));
+    assert!(
+        out(&yes).contains("+      - e.test      # first"),
+        "{}",
+        out(&yes)
+    );
+    assert_eq!(case.text(), POLICY.replace("a.test", "e.test"));
+    let none = case.at_terminal("edit --policy policy.yaml", "");
+    assert!(out(&none).contains("nothing was changed"), "{}", out(&none));
+    let mut broken = case.clean(env!("CARGO_BIN_EXE_moat"));
+    broken.args(["edit", "--yes", "--policy", "policy.yaml"]);
+    let broken = broken
+        .env("EDITOR", "sed -i s/net:/nett:/")
+        .output()
+        .unwrap();
+    assert_eq!(broken.status.code(), Some(64));
+    assert!(err(&broken).contains("nett"), "{}", err(&broken));
+    assert_eq!(case.text(), POLICY.replace("a.test", "e.test"));
+}
+
+#[test]
+fn the_first_entry_creates_the_file_with_the_default_in_it() {
+    let case = Case::new(POLICY);
+    let created = case.moat(&["allow", "new.test", "--yes"]);
+    assert_eq!(created.status.code(), Some(0), "{}", err(&created));
+    let text = fs::read_to_string(case.path("home/.config/moat/policy.yaml")).unwrap();
+    assert!(text.contains("- preset: default"), "{text}");
+    assert!(
+        text.ends_with("  - id: allowed\n    net:\n      - new.test\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_wildcard_over_names_of_strangers_is_warned_of() {
+    let case = Case::new(POLICY);
+    let output = case.edit(&["allow", "*.com"]);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(err(&output).contains("`*.com` lets through every domain under `com`"));
+}
+
+#[test]
+fn a_file_that_its_owner_may_not_write_is_left_alone() {
+    let case = Case::new(POLICY);
+    fs::set_permissions(case.path("policy.yaml"), fs::Permissions::from_mode(0o444)).unwrap();
+    let output = case.edit(&["allow", "new.test"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(err(&output).contains("is not writable, even by its owner"));
+    assert_eq!(case.text(), POLICY);
+}
