@@ -5,6 +5,7 @@
 
 mod embedded;
 pub(crate) mod range;
+pub(crate) mod table;
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};

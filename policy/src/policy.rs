@@ -1,14 +1,22 @@
 //! The compiled, immutable policy and its one question: [`Policy::decide`].
 
+mod build;
+mod decide;
+mod exclusions;
+mod ports;
+mod tables;
+
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use crate::entry::EntryList;
-use crate::host::Pattern;
-use crate::port::Port;
+use crate::entry::{Entry, EntryList};
+use crate::port::{Port, PortSet};
 use crate::request::{Request, Surface};
-use crate::verdict::{AddressVerdict, Basis, Effect, Grant, SniRule, TlsRule, Verdict};
+use crate::verdict::{AddressVerdict, Effect, Verdict};
+
+pub use build::{BuildError, BuildPlace};
+use tables::{Asked, Tables};
 
 /// The defaults of the two kinds that this crate judges; neither may be `pass`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -25,17 +33,26 @@ pub struct Policy {
     lists: Vec<EntryList>,
     defaults: Defaults,
     digest: Arc<str>,
+    tables: Tables,
 }
 
 impl Policy {
     /// Builds the tables. The order of the lists changes no verdict's effect; among several
     /// matching rules of the deciding kind a verdict names the first of the most trusted layer.
-    pub fn build(lists: Vec<EntryList>, defaults: Defaults, digest: Arc<str>) -> Self {
-        Self {
+    ///
+    /// # Errors
+    /// Patterns that cannot be found in bounded time, over their cap.
+    pub fn build(
+        lists: Vec<EntryList>,
+        defaults: Defaults,
+        digest: Arc<str>,
+    ) -> Result<Self, BuildError> {
+        Ok(Self {
+            tables: Tables::build(&lists)?,
             lists,
             defaults,
             digest,
-        }
+        })
     }
 
     /// A short digest of the sources, for records and `moat status`.
@@ -43,26 +60,43 @@ impl Policy {
         &self.digest
     }
 
+    /// The defaults of the two kinds.
+    pub fn defaults(&self) -> Defaults {
+        self.defaults
+    }
+
+    /// Everything that was written, in the order given to [`Policy::build`].
+    pub fn lists(&self) -> &[EntryList] {
+        &self.lists
+    }
+
+    /// Every positive entry with its list.
+    pub fn entries(&self) -> impl Iterator<Item = (&EntryList, &Entry)> {
+        self.lists
+            .iter()
+            .flat_map(|list| list.entries.iter().map(move |entry| (list, entry)))
+    }
+
+    /// The ports on which some connection may be allowed or asked for: those that entries name.
+    pub fn named_ports(&self) -> PortSet {
+        let opening = self.entries().filter(|(list, _)| {
+            list.surface == Surface::Net && matches!(list.effect, Effect::Allow | Effect::Ask)
+        });
+        PortSet::from_ranges(opening.flat_map(|(_, entry)| entry.ports.pairs()))
+    }
+
     /// Judges one request. Never fails: what is not known is refused.
+    ///
+    /// A literal address needs an address entry for its port, and is guarded by its class and by
+    /// that of every address inside it. `localhost` and the names below it are the loopback address.
     pub fn decide(&self, request: &Request<'_>) -> Verdict<'_> {
-        let _ = &self.lists;
-        Verdict {
-            effect: match request.surface {
-                Surface::Net => self.defaults.net,
-                Surface::Fetch => self.defaults.fetch,
-            },
-            basis: Basis::Default,
-            rule: None,
-            grant: Grant {
-                tls: TlsRule::Any,
-                sni: SniRule::Match,
-                until: None,
-            },
-        }
+        self.judge(&request.target.host, &Asked::request(request))
     }
 
     /// Judges one address that a permitted name resolved to, for the same port. `own` says that
     /// it is one of this host's interface addresses, which the caller knows and policy does not.
+    ///
+    /// Method and path are unknown here: an allow entry that sets either opens no address.
     pub fn judge_address(
         &self,
         surface: Surface,
@@ -71,7 +105,9 @@ impl Policy {
         own: bool,
         now: SystemTime,
     ) -> AddressVerdict<'_> {
-        let _ = (surface, address, port, own, now, Pattern::AnyName);
-        AddressVerdict::Open
+        self.judge_answer(address, own, &Asked::address(surface, port, now))
     }
 }
+
+#[cfg(test)]
+mod tests;

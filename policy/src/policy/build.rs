@@ -1,0 +1,183 @@
+//! Filing the entries of a policy into its tables.
+
+use std::collections::BTreeMap;
+
+use super::exclusions::Exclusions;
+use super::ports::{Cell, NONE, PortTableBuilder, Rank};
+use super::tables::{Index, More, Ranked, Slot, Tables, cell_of, range_of};
+use crate::address::table::RangeTable;
+use crate::entry::{Entry, EntryList};
+use crate::host::table::{NameTableBuilder, Place};
+use crate::host::{Pattern, TooManyGlobs};
+use crate::port::PortSet;
+use crate::request::Surface;
+
+/// Why lists that are right one by one make no policy.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+#[error("{message}")]
+pub struct BuildError {
+    /// The number of the list with the entry at fault.
+    pub list: usize,
+    /// The entry at fault.
+    pub place: BuildPlace,
+    /// What is wrong: lower case, no full stop.
+    pub message: &'static str,
+    /// What to write instead.
+    pub help: &'static str,
+}
+
+/// The entry at fault, by its number in its list.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[expect(clippy::exhaustive_enums, reason = "a list holds nothing else")]
+pub enum BuildPlace {
+    /// One of the list's entries.
+    Entry(usize),
+    /// One of the list's exclusions.
+    Exclusion(usize),
+}
+
+impl BuildError {
+    fn too_many_globs(list: usize, place: BuildPlace) -> Self {
+        Self {
+            list,
+            place,
+            message: "too many patterns of this kind: each would have to be tried for every request",
+            help: "write the last labels out, have at most one `*` in a label, or use `*.` in front; 1,000 others are taken",
+        }
+    }
+}
+
+impl Tables {
+    pub(super) fn build(lists: &[EntryList]) -> Result<Self, BuildError> {
+        let mut exclusions = Vec::with_capacity(lists.len());
+        for (number, list) in lists.iter().enumerate() {
+            let built =
+                Exclusions::build(&list.exclusions).map_err(|(exclusion, TooManyGlobs)| {
+                    BuildError::too_many_globs(number, BuildPlace::Exclusion(exclusion))
+                })?;
+            exclusions.push(built);
+        }
+        let ranked = ranked(lists);
+        let mut ports = PortTableBuilder::default();
+        let net = index(lists, &ranked, Surface::Net, &exclusions, &mut ports)?;
+        let fetch = index(lists, &ranked, Surface::Fetch, &exclusions, &mut ports)?;
+        Ok(Self {
+            ranked,
+            net,
+            fetch,
+            ports: ports.build(),
+            exclusions,
+        })
+    }
+}
+
+/// All entries, most trusted layer first, then in the order of lists and entries.
+fn ranked(lists: &[EntryList]) -> Vec<Ranked> {
+    let mut order: Vec<_> = lists.iter().enumerate().collect();
+    order.sort_by_key(|(_, list)| std::cmp::Reverse(list.layer));
+    let numbers = |(number, list): (usize, &EntryList)| {
+        let list_number = u32::try_from(number).ok();
+        (0..list.entries.len()).filter_map(move |entry| {
+            Some(Ranked {
+                list: list_number?,
+                entry: u32::try_from(entry).ok()?,
+            })
+        })
+    };
+    order.into_iter().flat_map(numbers).collect()
+}
+
+/// The entries of one pattern while they are collected.
+#[derive(Debug, Default)]
+struct Collected<'e> {
+    plain: Vec<(Cell, &'e PortSet)>,
+    guarded: BTreeMap<u32, Vec<(Cell, &'e PortSet)>>,
+    conditional: Vec<Rank>,
+}
+
+fn index<'e>(
+    lists: &'e [EntryList],
+    ranked: &[Ranked],
+    surface: Surface,
+    exclusions: &[Option<Exclusions>],
+    ports: &mut PortTableBuilder,
+) -> Result<Index, BuildError> {
+    let mut names = NameTableBuilder::new();
+    let mut ranges = RangeTable::default();
+    let mut collected: Vec<Collected<'e>> = Vec::new();
+    let mut last = (0, BuildPlace::Entry(0));
+    for (rank, at) in ranked.iter().enumerate() {
+        let (list_number, entry_number) = (at.list as usize, at.entry as usize);
+        let Some(list) = lists
+            .get(list_number)
+            .filter(|list| list.surface == surface)
+        else {
+            continue;
+        };
+        let Some(entry) = list.entries.get(entry_number) else {
+            continue;
+        };
+        let here = (list_number, BuildPlace::Entry(entry_number));
+        let full = |TooManyGlobs| BuildError::too_many_globs(here.0, here.1);
+        let fresh = Place::try_from(collected.len()).map_err(|_| full(TooManyGlobs))?;
+        let rank = Rank::try_from(rank).map_err(|_| full(TooManyGlobs))?;
+        if matches!(entry.pattern, Pattern::Glob(_)) {
+            last = here;
+        }
+        let place = match range_of(&entry.pattern) {
+            Some(range) => ranges.file(&range, fresh),
+            None => names
+                .file(&entry.pattern, fresh)
+                .map_err(full)?
+                .unwrap_or(fresh),
+        };
+        if place == fresh {
+            collected.push(Collected::default());
+        }
+        let excluded = exclusions.get(list_number).is_some_and(Option::is_some);
+        if let Some(collected) = collected.get_mut(place as usize) {
+            collected.add(list, entry, rank, excluded.then_some(at.list));
+        }
+    }
+    let names = names
+        .build()
+        .map_err(|TooManyGlobs| BuildError::too_many_globs(last.0, last.1))?;
+    Ok(Index {
+        names,
+        ranges,
+        slots: collected.into_iter().map(|one| one.slot(ports)).collect(),
+    })
+}
+
+impl<'e> Collected<'e> {
+    fn add(&mut self, list: &EntryList, entry: &'e Entry, rank: Rank, guard: Option<u32>) {
+        debug_assert_ne!(rank, NONE, "ranks are counted from 0, far below the mark");
+        if entry.http.is_some() || entry.until.is_some() {
+            self.conditional.push(rank);
+            return;
+        }
+        let filed = (cell_of(list, entry, rank), &entry.ports);
+        match guard {
+            None => self.plain.push(filed),
+            Some(list) => self.guarded.entry(list).or_default().push(filed),
+        }
+    }
+
+    fn slot(self, ports: &mut PortTableBuilder) -> Slot {
+        let plain = (!self.plain.is_empty()).then(|| ports.file(&self.plain));
+        let more = More {
+            guarded: self
+                .guarded
+                .iter()
+                .map(|(&list, entries)| (list, ports.file(entries)))
+                .collect(),
+            conditional: self.conditional,
+        };
+        let has_more = !more.guarded.is_empty() || !more.conditional.is_empty();
+        Slot {
+            plain,
+            more: has_more.then(|| Box::new(more)),
+        }
+    }
+}
