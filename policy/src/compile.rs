@@ -16,7 +16,7 @@ use crate::document::{Document, EntryBody, Group, GroupEntry, GroupList, HostEnt
 use crate::entry::{self, Entry, EntryList, Exclusion};
 use crate::layer::{self, Allows, LayerDocument, LayerInput, Origin};
 use crate::parse::parse;
-use crate::policy::Policy;
+use crate::policy::{BuildError, Policy};
 use crate::port::PortSet;
 use crate::preset::{self, Preset, Purpose};
 use crate::source::{SourceFile, Span};
@@ -68,11 +68,32 @@ pub fn compile(inputs: Vec<LayerInput>) -> Result<Compiled, Vec<Diagnostic>> {
     warnings.extend(gathered.warnings);
     let digest = digest(&gathered.layers, &gathered.presets);
     diagnostic::sort(&mut warnings);
+    let policy = Policy::build(gathered.lists, defaults, digest)
+        .map_err(|error| vec![unbuildable(&error, &gathered.layers)])?;
     Ok(Compiled {
-        policy: Policy::build(gathered.lists, defaults, digest),
+        policy,
         warnings,
         layers: gathered.layers,
     })
+}
+
+/// What the matcher does not take, at the line that it stands on.
+fn unbuildable(error: &BuildError, layers: &[LayerDocument]) -> Diagnostic {
+    let rule = error.rule.as_deref();
+    let written = layers.iter().find(|layer| {
+        rule.is_some_and(|rule| {
+            layer.origin.layer() == rule.layer && layer.document.source.name == rule.file
+        })
+    });
+    let (source, span) = match (written, rule) {
+        (Some(layer), Some(rule)) => {
+            let source = layer.document.source.clone();
+            let span = source.line(usize::try_from(rule.line).unwrap_or(usize::MAX));
+            (source, span)
+        }
+        _ => (SourceFile::new("policy", ""), Span::default()),
+    };
+    Diagnostic::error(code::PATTERNS, &source, span, error.message).with_help(error.help)
 }
 
 /// The lists of one file by itself, before they are filed: what two versions of a file are

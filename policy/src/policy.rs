@@ -15,7 +15,7 @@ use crate::port::{Port, PortSet};
 use crate::request::{Request, Surface};
 use crate::verdict::{AddressVerdict, Effect, Verdict};
 
-pub use build::{BuildError, BuildPlace};
+pub use build::BuildError;
 use tables::{Asked, Tables};
 
 /// The defaults of the two kinds that this crate judges; neither may be `pass`.

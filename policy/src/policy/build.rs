@@ -1,6 +1,7 @@
 //! Filing the entries of a policy into its tables.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::exclusions::Exclusions;
 use super::ports::{Cell, NONE, PortTableBuilder, Rank};
@@ -11,39 +12,28 @@ use crate::host::table::{NameTableBuilder, Place};
 use crate::host::{Pattern, TooManyGlobs};
 use crate::port::PortSet;
 use crate::request::Surface;
+use crate::verdict::Rule;
 
 /// Why lists that are right one by one make no policy.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 #[error("{message}")]
 pub struct BuildError {
-    /// The number of the list with the entry at fault.
-    pub list: usize,
-    /// The entry at fault.
-    pub place: BuildPlace,
+    /// The entry at fault; for an exclusion the first entry of its list.
+    pub rule: Option<Arc<Rule>>,
     /// What is wrong: lower case, no full stop.
     pub message: &'static str,
     /// What to write instead.
     pub help: &'static str,
 }
 
-/// The entry at fault, by its number in its list.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[expect(clippy::exhaustive_enums, reason = "a list holds nothing else")]
-pub enum BuildPlace {
-    /// One of the list's entries.
-    Entry(usize),
-    /// One of the list's exclusions.
-    Exclusion(usize),
-}
-
 impl BuildError {
-    fn too_many_globs(list: usize, place: BuildPlace) -> Self {
+    fn too_many_globs(list: Option<&EntryList>, entry: usize) -> Self {
+        let entry = list.and_then(|list| list.entries.get(entry));
         Self {
-            list,
-            place,
-            message: "too many patterns of this kind: each would have to be tried for every request",
-            help: "write the last labels out, have at most one `*` in a label, or use `*.` in front; 1,000 others are taken",
+            rule: entry.map(|entry| Arc::clone(&entry.rule)),
+            message: "too many patterns that would have to be tried for every request",
+            help: "write the last labels out, have at most one `*` in a label, or use `*.` in front; of the others 1,000 are taken",
         }
     }
 }
@@ -51,11 +41,9 @@ impl BuildError {
 impl Tables {
     pub(super) fn build(lists: &[EntryList]) -> Result<Self, BuildError> {
         let mut exclusions = Vec::with_capacity(lists.len());
-        for (number, list) in lists.iter().enumerate() {
-            let built =
-                Exclusions::build(&list.exclusions).map_err(|(exclusion, TooManyGlobs)| {
-                    BuildError::too_many_globs(number, BuildPlace::Exclusion(exclusion))
-                })?;
+        for list in lists {
+            let built = Exclusions::build(&list.exclusions)
+                .map_err(|TooManyGlobs| BuildError::too_many_globs(Some(list), 0))?;
             exclusions.push(built);
         }
         let ranked = ranked(lists);
@@ -106,7 +94,7 @@ fn index<'e>(
     let mut names = NameTableBuilder::new();
     let mut ranges = RangeTable::default();
     let mut collected: Vec<Collected<'e>> = Vec::new();
-    let mut last = (0, BuildPlace::Entry(0));
+    let mut last_glob = (None, 0);
     for (rank, at) in ranked.iter().enumerate() {
         let (list_number, entry_number) = (at.list as usize, at.entry as usize);
         let Some(list) = lists
@@ -118,12 +106,11 @@ fn index<'e>(
         let Some(entry) = list.entries.get(entry_number) else {
             continue;
         };
-        let here = (list_number, BuildPlace::Entry(entry_number));
-        let full = |TooManyGlobs| BuildError::too_many_globs(here.0, here.1);
+        let full = |TooManyGlobs| BuildError::too_many_globs(Some(list), entry_number);
         let fresh = Place::try_from(collected.len()).map_err(|_| full(TooManyGlobs))?;
         let rank = Rank::try_from(rank).map_err(|_| full(TooManyGlobs))?;
         if matches!(entry.pattern, Pattern::Glob(_)) {
-            last = here;
+            last_glob = (Some(list), entry_number);
         }
         let place = match range_of(&entry.pattern) {
             Some(range) => ranges.file(&range, fresh),
@@ -142,7 +129,7 @@ fn index<'e>(
     }
     let names = names
         .build()
-        .map_err(|TooManyGlobs| BuildError::too_many_globs(last.0, last.1))?;
+        .map_err(|TooManyGlobs| BuildError::too_many_globs(last_glob.0, last_glob.1))?;
     Ok(Index {
         names,
         ranges,

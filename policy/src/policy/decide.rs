@@ -240,10 +240,15 @@ fn guarded<'p>(class: AddressClass) -> Verdict<'p> {
     }
 }
 
-/// The stricter of two verdicts on one request; of two equal ones the one with a rule to name. What
-/// both allow is what both grant.
+/// The stricter of two verdicts on one request; of two equal ones the one that says more. What both
+/// allow is what both grant.
 fn stricter<'p>(one: Verdict<'p>, other: Verdict<'p>) -> Verdict<'p> {
-    let weight = |verdict: &Verdict<'_>| (verdict.effect, verdict.rule.is_some());
+    let says = |basis| match basis {
+        Basis::Default => 0,
+        Basis::Guarded(_) => 1,
+        Basis::Rule => 2,
+    };
+    let weight = |verdict: &Verdict<'_>| (verdict.effect, says(verdict.basis));
     let mut stricter = if weight(&other) > weight(&one) {
         other
     } else {

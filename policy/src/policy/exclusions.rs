@@ -20,22 +20,19 @@ pub(super) struct Exclusions {
 }
 
 impl Exclusions {
-    /// `None` for a list without exclusions; else the number of the one that does not fit.
-    pub(super) fn build(written: &[Exclusion]) -> Result<Option<Self>, (usize, TooManyGlobs)> {
+    /// `None` for a list without exclusions.
+    pub(super) fn build(written: &[Exclusion]) -> Result<Option<Self>, TooManyGlobs> {
         if written.is_empty() {
             return Ok(None);
         }
         let mut names = NameTableBuilder::new();
         let mut ranges = RangeTable::default();
         let mut ports: Vec<PortSet> = Vec::new();
-        for (number, exclusion) in written.iter().enumerate() {
-            let fresh = Place::try_from(ports.len()).map_err(|_| (number, TooManyGlobs))?;
+        for exclusion in written {
+            let fresh = Place::try_from(ports.len()).map_err(|_| TooManyGlobs)?;
             let place = match super::tables::range_of(&exclusion.pattern) {
                 Some(range) => ranges.file(&range, fresh),
-                None => names
-                    .file(&exclusion.pattern, fresh)
-                    .map_err(|error| (number, error))?
-                    .unwrap_or(fresh),
+                None => names.file(&exclusion.pattern, fresh)?.unwrap_or(fresh),
             };
             match ports.get_mut(place as usize) {
                 Some(known) => {
@@ -44,9 +41,8 @@ impl Exclusions {
                 None => ports.push(exclusion.ports.clone()),
             }
         }
-        let last = written.len().saturating_sub(1);
         Ok(Some(Self {
-            names: names.build().map_err(|error| (last, error))?,
+            names: names.build()?,
             ranges,
             ports,
         }))

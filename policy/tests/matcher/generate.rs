@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use moat_policy::entry::{Entry, EntryList, parse};
-use moat_policy::host::Pattern;
 use moat_policy::port::PortSet;
 use moat_policy::request::Surface;
 use moat_policy::verdict::{Effect, Layer, Rule};
@@ -78,10 +77,7 @@ pub(crate) fn host_near(numbers: &mut Numbers, pattern: &str) -> String {
 /// One list of `net` with a rule for each pattern.
 pub(crate) fn list(effect: Effect, patterns: &[String]) -> EntryList {
     let entry = |(index, text): (usize, &String)| Entry {
-        pattern: match parse(text).unwrap().pattern {
-            Pattern::Range(_) => panic!("{text} is an address"),
-            pattern => pattern,
-        },
+        pattern: parse(text).unwrap().pattern,
         ports: PortSet::web(),
         http: None,
         tls: None,

@@ -73,7 +73,11 @@ fn matches_address(pattern: &Pattern, address: IpAddr) -> bool {
             .iter()
             .any(|text| range.contains(&text.parse::<IpAddr>().unwrap())),
         Pattern::Range(range) => range.contains(&address),
-        _ => false,
+        Pattern::Exact(_)
+        | Pattern::Below(_)
+        | Pattern::AtOrBelow(_)
+        | Pattern::Glob(_)
+        | Pattern::AnyName => false,
     }
 }
 

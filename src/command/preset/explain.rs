@@ -147,7 +147,7 @@ fn holding<'p>(preset: &'p Preset, target: &Target) -> Option<&'p PresetEntry> {
         net: Effect::Deny,
         fetch: Effect::Deny,
     };
-    let policy = Policy::build(vec![list], defaults, "preset".into());
+    let policy = Policy::build(vec![list], defaults, "preset".into()).ok()?;
     let verdict = policy.decide(&Request::connection(target, SystemTime::UNIX_EPOCH));
     let rule = verdict.rule.filter(|_| verdict.effect == Effect::Allow)?;
     preset.entries.get(usize::try_from(rule.line).ok()?)
