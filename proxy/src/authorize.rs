@@ -100,6 +100,8 @@ pub(crate) struct Ticket {
     asked: Asked,
     loaded: Arc<Loaded>,
     rule: Option<Arc<Rule>>,
+    basis: Basis,
+    effect: Effect,
     enforced: bool,
     grant: Grant,
     since: Instant,
@@ -128,6 +130,8 @@ impl Permit {
             asked: self.asked,
             loaded: self.loaded,
             rule: self.rule,
+            basis: self.basis,
+            effect: self.effect,
             enforced: self.enforced,
             grant: self.grant,
             since: self.since,
@@ -137,6 +141,25 @@ impl Permit {
 }
 
 impl Ticket {
+    /// Gives the permit back, for one more dial: only when not a byte of the request was sent.
+    pub(crate) fn unspent(self) -> Permit {
+        Permit {
+            asked: self.asked,
+            loaded: self.loaded,
+            rule: self.rule,
+            basis: self.basis,
+            effect: self.effect,
+            enforced: self.enforced,
+            grant: self.grant,
+            since: self.since,
+        }
+    }
+
+    /// The address of the connection that it was used for.
+    pub(crate) fn address(&self) -> IpAddr {
+        self.address
+    }
+
     /// What the tunnel must hold the client to.
     pub(crate) fn grant(&self) -> Grant {
         self.grant

@@ -10,7 +10,6 @@ use bytes::BytesMut;
 use moat_policy::record::{Actor, Protocol};
 
 use crate::authorize::{self, Unread};
-use crate::connect;
 use crate::head;
 use crate::linger;
 use crate::refusal::Refusal;
@@ -19,6 +18,7 @@ use crate::scratch;
 use crate::socks;
 use crate::stream::ClientStream;
 use crate::worker::Worker;
+use crate::{connect, forward};
 
 /// The first byte of a TLS record that carries a handshake (RFC 8446, section 5.1).
 const TLS_HANDSHAKE: u8 = 0x16;
@@ -55,20 +55,31 @@ pub(crate) async fn serve(worker: &Rc<Worker>, mut stream: ClientStream, actor: 
             drop(text);
             return connect::serve(worker, stream, actor, wanted, bytes).await;
         }
+        let order = forward::Order::new(&text, &head);
         drop(text);
-        let refusal = Refusal::malformed("only CONNECT is served here");
-        return refuse(worker, stream, &actor, &refusal).await;
+        // Boxed, so that a tunnel's task is not as large as an exchange's.
+        let served = Box::pin(forward::serve(worker, (stream, bytes), &actor, order));
+        let Some(next) = served.await else {
+            return;
+        };
+        (stream, bytes) = next;
+        if bytes.is_empty() && !awaken(worker, &mut stream, &mut bytes).await {
+            return;
+        }
     }
 }
 
-/// Waits for a byte; false if the client left or stayed silent for too long.
+/// Waits for a byte; false if there will be none: the client left or stayed silent for too long,
+/// or the proxy drains.
 async fn awaken(worker: &Worker, stream: &mut ClientStream, bytes: &mut BytesMut) -> bool {
     // An empty buffer is dropped, so that silence costs none.
     *bytes = BytesMut::new();
     let limit = worker.config().timeouts.idle;
-    match tokio::time::timeout(limit, scratch::read(stream, bytes)).await {
-        Ok(Ok(count)) => count > 0,
-        Ok(Err(_)) | Err(_) => false,
+    let reading = tokio::time::timeout(limit, scratch::read(stream, bytes));
+    tokio::select! {
+        biased;
+        read = reading => matches!(read, Ok(Ok(count)) if count > 0),
+        () = worker.drain().begun() => false,
     }
 }
 

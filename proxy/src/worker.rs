@@ -21,6 +21,7 @@ use crate::limit::{Connections, Quiet};
 use crate::listener::{self, Share};
 use crate::metrics::{Meter, Metrics};
 use crate::own::OwnListeners;
+use crate::pool::Pool;
 use crate::record::Recorder;
 use crate::reload::Reloads;
 use crate::resolve::Resolver;
@@ -71,6 +72,7 @@ pub(crate) struct Worker {
     pub(crate) shared: Arc<Shared>,
     pub(crate) resolver: Resolver,
     pub(crate) tunnels: Tunnels,
+    pub(crate) pool: Pool,
     meter: Meter,
     drain: Rc<Drain>,
     ids: Cell<u64>,
@@ -88,6 +90,7 @@ impl Worker {
             shared,
             resolver,
             tunnels: Tunnels::default(),
+            pool: Pool::default(),
             meter,
             drain: Rc::default(),
             ids: Cell::new(seed | 1),

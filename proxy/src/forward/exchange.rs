@@ -1,0 +1,369 @@
+//! One request and its response, from the client's connection through hyper to an upstream
+//! connection and back.
+
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::future::{Future as _, poll_fn};
+use std::pin::{Pin, pin};
+use std::rc::Rc;
+use std::task::{Poll, ready};
+
+use http::Version;
+use hyper::body::Incoming;
+use hyper::client::conn::http1::Parts;
+use hyper::server::conn::http1 as server;
+use hyper::service::service_fn;
+use hyper::{Request, Response};
+use hyper_util::rt::TokioIo;
+use moat_policy::record::{Cause, EndedBy};
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::TcpStream;
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+use super::body::{Download, Moved, Upload};
+use super::fields::{self, Switch};
+use super::{Answer, Client, Order, order};
+use crate::authorize::{self, Checked, Permit, Ticket};
+use crate::gate::Gate;
+use crate::head::{Framing, MAX_HEAD, MAX_HEADERS};
+use crate::id::EventId;
+use crate::pool::{Key, Upstream};
+use crate::refusal::Refusal;
+use crate::stream::ClientStream;
+use crate::worker::Worker;
+use crate::{connect, linger, tunnel};
+
+/// What hyper may buffer of a response that the client is slow to take.
+const MAX_BUFFERED: usize = 64 * 1024;
+
+/// What the client's and the upstream's half of an exchange share. Dropping it writes the close
+/// record, so that an exchange that is cut anywhere has one.
+#[derive(Debug)]
+pub(super) struct Exchange {
+    worker: Rc<Worker>,
+    key: Key,
+    checked: Checked,
+    /// Gone once a tunnel has taken it over, or when a second dial failed.
+    ticket: RefCell<Option<Ticket>>,
+    upstream: RefCell<Option<Upstream>>,
+    /// Whether the upstream connection served others before.
+    reused: bool,
+    moved: Rc<Moved>,
+    /// Why there will be no response of the origin.
+    failure: RefCell<Option<Refusal>>,
+    /// Whether a response has begun.
+    answered: Cell<bool>,
+    /// Gives the upstream's connection after a switch of protocols.
+    switched: RefCell<Option<oneshot::Receiver<Parts<TokioIo<TcpStream>>>>>,
+    end: Cell<(Cause, EndedBy)>,
+}
+
+/// What hyper is told when there is no response; the reason is in [`Exchange::failure`].
+#[derive(Debug)]
+struct NoResponse;
+
+impl fmt::Display for NoResponse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("no response")
+    }
+}
+
+impl std::error::Error for NoResponse {}
+
+/// How the client's half came to its end.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Stop {
+    /// hyper is done.
+    Done,
+    /// hyper met an error.
+    Broken,
+    /// Nothing moved for too long.
+    Stalled,
+    /// The proxy's time is over.
+    Cut,
+}
+
+impl Exchange {
+    /// Finds or makes an upstream connection to one of the checked addresses.
+    pub(super) async fn open(
+        worker: &Rc<Worker>,
+        permit: Permit,
+        checked: Checked,
+    ) -> Result<Rc<Self>, Refusal> {
+        let key = Key {
+            target: permit.target().clone(),
+            generation: permit.generation(),
+        };
+        let is_checked = |address| checked.addresses().any(|one| one.ip() == address);
+        let pooled = if permit.is_valid(std::time::SystemTime::now()) {
+            worker.pool.take(&key, is_checked)
+        } else {
+            None
+        };
+        let reused = pooled.is_some();
+        let (upstream, ticket) = match pooled {
+            Some(upstream) => {
+                let ticket = permit.into_ticket(upstream.address);
+                (upstream, ticket)
+            }
+            None => dial(worker, permit, &checked).await?,
+        };
+        Ok(Rc::new(Self {
+            worker: Rc::clone(worker),
+            key,
+            checked,
+            ticket: RefCell::new(Some(ticket)),
+            upstream: RefCell::new(Some(upstream)),
+            reused,
+            moved: Rc::default(),
+            failure: RefCell::default(),
+            answered: Cell::new(false),
+            switched: RefCell::default(),
+            end: Cell::new((Cause::Shutdown, EndedBy::Moat)),
+        }))
+    }
+
+    /// Carries the request over and the response back. Gives the client's connection back if the
+    /// next request may follow.
+    pub(super) async fn run(
+        self: Rc<Self>,
+        (stream, bytes): Client,
+        mut order: Order,
+        id: EventId,
+    ) -> Option<Client> {
+        let head = std::mem::take(&mut order.head);
+        let gate = Gate::new(stream, head, &bytes, order.body);
+        drop(bytes);
+        let (mut gate, stop) = self.serve(gate, &order).await;
+        let refusal = gate.take_fault().or_else(|| self.failure.take());
+        self.end.set(self.ending(stop, refusal.as_ref()));
+        let drained = gate.is_drained();
+        let client = gate.into_inner();
+        if let Some(switched) = self.switched.take() {
+            self.tunnel(client, switched).await;
+            return None;
+        }
+        let refusal = match stop {
+            Stop::Cut => return None,
+            Stop::Stalled => Some(Refusal::stalled()),
+            Stop::Done | Stop::Broken => refusal,
+        };
+        match refusal {
+            Some(refusal) if !self.answered.get() => {
+                let answer = Answer {
+                    // What is left of a body is somewhere inside hyper.
+                    persists: order.persists && order.body == Framing::Empty,
+                    ..Answer::new(&self.worker, &order, Some(&self.key.target), id)
+                };
+                answer.refuse(client, &refusal).await
+            }
+            None if stop == Stop::Done => {
+                if drained && order.persists && !self.worker.drain().has_begun() {
+                    return Some(client);
+                }
+                let (mut stream, _) = client;
+                linger::say(&mut stream, b"").await;
+                None
+            }
+            // A response that breaks off must not look whole.
+            Some(_) | None => None,
+        }
+    }
+
+    /// Lets hyper serve the one message behind the gate.
+    async fn serve(
+        self: &Rc<Self>,
+        gate: Gate<ClientStream>,
+        order: &Order,
+    ) -> (Gate<ClientStream>, Stop) {
+        let switch = if order.websocket {
+            Switch::WebSocket
+        } else {
+            Switch::Stay
+        };
+        let chunked = order.body == Framing::Chunked;
+        let service = service_fn(|request| {
+            let this = Rc::clone(self);
+            Box::pin(async move { this.forward(request, chunked, switch).await })
+        });
+        let mut connection = server::Builder::new()
+            .half_close(true)
+            .max_headers(MAX_HEADERS)
+            .max_header_size(MAX_HEAD)
+            .max_buf_size(MAX_BUFFERED)
+            .auto_date_header(false)
+            .preserve_header_case(true)
+            .header_read_timeout(None)
+            .serve_connection(TokioIo::new(gate), service);
+        let limit = self.worker.config().timeouts.idle;
+        let mut idle = pin!(tokio::time::sleep(limit));
+        let mut over = pin!(self.worker.drain().over());
+        let mut before = self.progress();
+        let stop = poll_fn(|cx| {
+            if let Poll::Ready(end) = Pin::new(&mut connection).poll(cx) {
+                return Poll::Ready(if end.is_ok() {
+                    Stop::Done
+                } else {
+                    Stop::Broken
+                });
+            }
+            if over.as_mut().poll(cx).is_ready() {
+                return Poll::Ready(Stop::Cut);
+            }
+            loop {
+                ready!(idle.as_mut().poll(cx));
+                let now = self.progress();
+                if now == before {
+                    return Poll::Ready(Stop::Stalled);
+                }
+                before = now;
+                idle.as_mut().reset(Instant::now() + limit);
+            }
+        })
+        .await;
+        (connection.into_parts().io.into_inner(), stop)
+    }
+
+    fn progress(&self) -> (u64, u64, bool) {
+        let moved = &self.moved;
+        (moved.up.get(), moved.down.get(), self.answered.get())
+    }
+
+    /// The service that hyper calls: the request in, the origin's response out.
+    async fn forward(
+        self: Rc<Self>,
+        request: Request<Incoming>,
+        chunked: bool,
+        switch: Switch,
+    ) -> Result<Response<Download>, NoResponse> {
+        match self.ask(request, chunked, switch).await {
+            Ok(response) => {
+                self.answered.set(true);
+                Ok(response)
+            }
+            Err(refusal) => {
+                self.failure.replace(Some(refusal));
+                Err(NoResponse)
+            }
+        }
+    }
+
+    async fn ask(
+        &self,
+        request: Request<Incoming>,
+        chunked: bool,
+        switch: Switch,
+    ) -> Result<Response<Download>, Refusal> {
+        let (mut parts, body) = request.into_parts();
+        let host = order::host(&self.key.target)?;
+        fields::request(&mut parts.headers, host, chunked, switch);
+        parts.version = Version::HTTP_11;
+        let body = Upload::new(body, Rc::clone(&self.moved));
+        let (upstream, response) = self.send(Request::from_parts(parts, body)).await?;
+        let (mut parts, body) = response.into_parts();
+        let upstream = match fields::response(&mut parts, switch)? {
+            Switch::Stay => Some((self.worker.pool.clone(), self.key.clone(), upstream)),
+            Switch::WebSocket => {
+                self.switched.replace(Some(upstream.switched));
+                None
+            }
+        };
+        let body = Download::new(body, Rc::clone(&self.moved), upstream);
+        Ok(Response::from_parts(parts, body))
+    }
+
+    /// Sends the request. A connection of the pool that turns out to have ended before a byte of
+    /// it was sent is replaced by a fresh one, once.
+    async fn send(
+        &self,
+        request: Request<Upload>,
+    ) -> Result<(Upstream, Response<Incoming>), Refusal> {
+        let nobody = || Refusal::upstream("the origin's connection is gone");
+        let mut upstream = self.upstream.take().ok_or_else(nobody)?;
+        let mut error = match upstream.sender.try_send_request(request).await {
+            Ok(response) => return Ok((upstream, response)),
+            Err(error) => error,
+        };
+        let Some(request) = error.take_message().filter(|_| self.reused) else {
+            return Err(failed(&error.into_error()));
+        };
+        let ticket = self.ticket.take().ok_or_else(nobody)?;
+        let (mut upstream, ticket) = dial(&self.worker, ticket.unspent(), &self.checked).await?;
+        self.ticket.replace(Some(ticket));
+        match upstream.sender.try_send_request(request).await {
+            Ok(response) => Ok((upstream, response)),
+            Err(error) => Err(failed(&error.into_error())),
+        }
+    }
+
+    /// Why and by whom the exchange ended, for its record.
+    fn ending(&self, stop: Stop, refusal: Option<&Refusal>) -> (Cause, EndedBy) {
+        match (stop, refusal) {
+            (Stop::Cut, _) => (Cause::Shutdown, EndedBy::Moat),
+            (Stop::Stalled, _) => (Cause::Timeout, EndedBy::Moat),
+            (_, Some(refusal)) if refusal.cause == Cause::Upstream => {
+                (Cause::Upstream, EndedBy::Upstream)
+            }
+            (_, Some(refusal)) => (refusal.cause, EndedBy::Moat),
+            (_, None) if self.moved.broke.get() => (Cause::Upstream, EndedBy::Upstream),
+            (Stop::Broken, None) => (Cause::Client, EndedBy::Client),
+            (Stop::Done, None) => (Cause::Done, EndedBy::Upstream),
+        }
+    }
+
+    /// Goes on as a tunnel after both sides agreed to switch protocols.
+    async fn tunnel(
+        &self,
+        (mut client, early): Client,
+        switched: oneshot::Receiver<Parts<TokioIo<TcpStream>>>,
+    ) {
+        let Ok(parts) = switched.await else {
+            self.end.set((Cause::Upstream, EndedBy::Upstream));
+            return;
+        };
+        if client.write_all(&parts.read_buf).await.is_err() {
+            self.end.set((Cause::Client, EndedBy::Client));
+            return;
+        }
+        let upstream = parts.io.into_inner();
+        let Some(ticket) = self.ticket.take() else {
+            return;
+        };
+        tunnel::serve(&self.worker, ticket, client, upstream, early).await;
+    }
+}
+
+impl Drop for Exchange {
+    fn drop(&mut self) {
+        if let Some(ticket) = self.ticket.take() {
+            let (cause, by) = self.end.get();
+            let moved = (self.moved.up.get(), self.moved.down.get());
+            authorize::closed(&self.worker, &ticket, cause, moved, by);
+        }
+    }
+}
+
+async fn dial(
+    worker: &Worker,
+    permit: Permit,
+    checked: &Checked,
+) -> Result<(Upstream, Ticket), Refusal> {
+    let (stream, ticket) = connect::reach(worker, permit, checked).await?;
+    match Upstream::new(stream, ticket.address()).await {
+        Ok(upstream) => Ok((upstream, ticket)),
+        Err(refusal) => {
+            authorize::closed(worker, &ticket, Cause::Upstream, (0, 0), EndedBy::Upstream);
+            Err(refusal)
+        }
+    }
+}
+
+/// What a client is told when the origin gave no response.
+fn failed(error: &hyper::Error) -> Refusal {
+    Refusal::upstream(if error.is_parse() {
+        "the origin's answer breaks the protocol"
+    } else {
+        "the origin closed the connection before it answered"
+    })
+}

@@ -1,0 +1,182 @@
+//! Upstream connections of plain HTTP that wait for their next request, one pool per worker.
+//!
+//! A connection is found again only for the same host, port and policy generation, and only if its
+//! address was judged anew for the request that takes it.
+
+use std::cell::RefCell;
+use std::net::IpAddr;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+use hyper::client::conn::http1::{self, Parts, SendRequest};
+use hyper_util::rt::TokioIo;
+use moat_policy::request::Target;
+use tokio::net::TcpStream;
+use tokio::sync::oneshot;
+
+use crate::forward::Upload;
+use crate::refusal::Refusal;
+
+/// Connections kept per host, port and generation.
+const MAX_PER_KEY: usize = 32;
+/// Connections kept in all.
+const MAX_TOTAL: usize = 256;
+/// How long a connection may wait; common origins close theirs after 60 s or more.
+const MAX_IDLE: Duration = Duration::from_secs(30);
+/// Most headers in a response.
+const MAX_HEADERS: usize = 200;
+
+/// What a connection is kept under.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub(crate) struct Key {
+    /// Host and port.
+    pub(crate) target: Target,
+    /// The policy that judged.
+    pub(crate) generation: u64,
+}
+
+/// A connection to an origin, ready for one request at a time.
+#[derive(Debug)]
+pub(crate) struct Upstream {
+    /// Where requests go.
+    pub(crate) sender: SendRequest<Upload>,
+    /// The address it is connected to.
+    pub(crate) address: IpAddr,
+    /// Gives the bare connection after a switch of protocols.
+    pub(crate) switched: oneshot::Receiver<Parts<TokioIo<TcpStream>>>,
+}
+
+impl Upstream {
+    /// Sets up HTTP/1.1 on a fresh connection.
+    pub(crate) async fn new(stream: TcpStream, address: IpAddr) -> Result<Self, Refusal> {
+        let (sender, connection) = http1::Builder::new()
+            .preserve_header_case(true)
+            .max_headers(MAX_HEADERS)
+            .handshake(TokioIo::new(stream))
+            .await
+            .map_err(|_| Refusal::upstream("the origin's connection cannot be used"))?;
+        let (switch, switched) = oneshot::channel();
+        tokio::task::spawn_local(async move {
+            if let Ok(parts) = connection.without_shutdown().await {
+                // Nobody waits for it unless protocols were switched; then it closes here.
+                drop(switch.send(parts));
+            }
+        });
+        Ok(Self {
+            sender,
+            address,
+            switched,
+        })
+    }
+}
+
+#[derive(Debug)]
+struct Idle {
+    upstream: Upstream,
+    since: Instant,
+}
+
+/// The connections of one worker. A clone is the same pool.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Pool(Rc<RefCell<Kept>>);
+
+#[derive(Debug, Default)]
+struct Kept {
+    by_key: HashMap<Key, Vec<Idle>, RandomState>,
+    total: usize,
+    sweeping: bool,
+}
+
+impl Pool {
+    /// Takes out a connection to one of these addresses, the one used last.
+    pub(crate) fn take(&self, key: &Key, allowed: impl Fn(IpAddr) -> bool) -> Option<Upstream> {
+        let kept = &mut *self.0.borrow_mut();
+        let list = kept.by_key.get_mut(key)?;
+        let before = list.len();
+        let now = Instant::now();
+        list.retain(|idle| idle.is_usable(now));
+        let at = list.iter().rposition(|idle| allowed(idle.upstream.address));
+        let taken = at.map(|at| list.swap_remove(at).upstream);
+        kept.total = kept.total.saturating_sub(before.saturating_sub(list.len()));
+        if list.is_empty() {
+            kept.by_key.remove(key);
+        }
+        taken
+    }
+
+    /// Takes a connection back once it is ready for another request; one that ends first, or has
+    /// no room here, is closed.
+    pub(crate) fn give_back(&self, key: Key, mut upstream: Upstream) {
+        let pool = self.clone();
+        tokio::task::spawn_local(async move {
+            if upstream.sender.ready().await.is_ok() {
+                pool.keep(key, upstream);
+            }
+        });
+    }
+
+    /// How many connections wait.
+    pub(crate) fn len(&self) -> usize {
+        self.0.borrow().total
+    }
+
+    fn keep(&self, key: Key, upstream: Upstream) {
+        let kept = &mut *self.0.borrow_mut();
+        if kept.total >= MAX_TOTAL {
+            kept.sweep(Instant::now());
+        }
+        if kept.total >= MAX_TOTAL {
+            return;
+        }
+        let list = kept.by_key.entry(key).or_default();
+        if list.len() >= MAX_PER_KEY {
+            return;
+        }
+        list.push(Idle {
+            upstream,
+            since: Instant::now(),
+        });
+        kept.total += 1;
+        if !kept.sweeping {
+            kept.sweeping = true;
+            self.sweep_later();
+        }
+    }
+
+    /// Closes what has waited too long, for as long as anything waits.
+    fn sweep_later(&self) {
+        let kept = Rc::downgrade(&self.0);
+        tokio::task::spawn_local(async move {
+            loop {
+                tokio::time::sleep(MAX_IDLE / 3).await;
+                let Some(kept) = kept.upgrade() else { return };
+                let kept = &mut *kept.borrow_mut();
+                kept.sweep(Instant::now());
+                if kept.total == 0 {
+                    kept.sweeping = false;
+                    return;
+                }
+            }
+        });
+    }
+}
+
+impl Kept {
+    fn sweep(&mut self, now: Instant) {
+        let mut total = 0;
+        self.by_key.retain(|_, list| {
+            list.retain(|idle| idle.is_usable(now));
+            total += list.len();
+            !list.is_empty()
+        });
+        self.total = total;
+    }
+}
+
+impl Idle {
+    fn is_usable(&self, now: Instant) -> bool {
+        self.upstream.sender.is_ready() && now.duration_since(self.since) < MAX_IDLE
+    }
+}
