@@ -1,7 +1,6 @@
 //! The CONNECT door: authority, permit, addresses, dial, 200, tunnel.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use bytes::BytesMut;
 use moat_policy::record::{Actor, Cause, EndedBy, Protocol};
@@ -107,7 +106,6 @@ async fn tunnel_through(
         authorize::closed(worker, &ticket, Cause::Client, (0, 0), EndedBy::Client);
         return;
     }
-    authorize::established(worker, &ticket);
     tunnel::serve(worker, ticket, stream, upstream, early).await;
 }
 
@@ -142,10 +140,7 @@ pub(crate) async fn reach(
     permit: Permit,
     checked: &Checked,
 ) -> Result<(TcpStream, Ticket), Refusal> {
-    let started = Instant::now();
-    let dialled = dial(permit, checked, worker.config().timeouts.connect).await;
-    worker.meter().dialled(started.elapsed());
-    match dialled {
+    match dial(permit, checked, worker.config().timeouts.connect).await {
         Ok(dialled) => Ok(dialled),
         Err((permit, refusal)) => {
             authorize::unreached(worker, &permit, &refusal);
