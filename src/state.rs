@@ -4,8 +4,8 @@
 //! A file that a killed proxy left behind is recognised by its process and ignored.
 
 use std::fs::{self, DirBuilder, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::process::{Pid, test_kill_process};
@@ -41,14 +41,33 @@ pub(crate) struct Running {
 
 /// A written run file; dropping it removes the file.
 #[derive(Debug)]
-pub(crate) struct RunFile(PathBuf);
+pub(crate) struct RunFile {
+    path: PathBuf,
+    running: Running,
+}
 
 impl RunFile {
     /// Writes the file of this process into the directory, which is made if need be.
-    pub(crate) fn write(directory: &Path, running: &Running) -> io::Result<Self> {
+    pub(crate) fn write(directory: &Path, running: Running) -> io::Result<Self> {
         make_private(directory)?;
         let path = directory.join(format!("{}.json", running.pid));
-        let new = directory.join(format!("{}.json.new", running.pid));
+        let file = Self { path, running };
+        file.put()?;
+        Ok(file)
+    }
+
+    /// Says which policy files are read from now on.
+    pub(crate) fn set_policy(&mut self, files: &[PathBuf]) -> io::Result<()> {
+        if self.running.policy == files {
+            return Ok(());
+        }
+        self.running.policy = files.to_vec();
+        self.put()
+    }
+
+    /// Writes a new file and puts it in place of the old one, so that no reader sees half of it.
+    fn put(&self) -> io::Result<()> {
+        let new = self.path.with_extension("json.new");
         // A left-over of a killed process with the same id.
         match fs::remove_file(&new) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -59,17 +78,16 @@ impl RunFile {
             .create_new(true)
             .mode(0o600)
             .open(&new)?;
-        file.write_all(&serde_json::to_vec(running)?)?;
+        file.write_all(&serde_json::to_vec(&self.running)?)?;
         file.write_all(b"\n")?;
-        fs::rename(&new, &path)?;
-        Ok(Self(path))
+        fs::rename(&new, &self.path)
     }
 }
 
 impl Drop for RunFile {
     fn drop(&mut self) {
         // A file that cannot be removed is recognised as stale by its process.
-        let _ = fs::remove_file(&self.0);
+        let _ = fs::remove_file(&self.path);
     }
 }
 
@@ -136,12 +154,18 @@ pub(crate) fn start_ticks(pid: u32) -> Option<u64> {
     fields.split_ascii_whitespace().nth(19)?.parse().ok()
 }
 
+/// A run file of this user or of root that nobody else can write: what is in it is evaluated by
+/// shells and dialled.
 fn read(path: &Path) -> Option<Running> {
-    let size = fs::metadata(path).ok()?.len();
-    if size > MAX_RUN_FILE {
+    let file = fs::File::open(path).ok()?;
+    let metadata = file.metadata().ok()?;
+    let is_ours = [0, rustix::process::geteuid().as_raw()].contains(&metadata.uid());
+    if !is_ours || metadata.mode() & 0o022 != 0 || !metadata.is_file() {
         return None;
     }
-    serde_json::from_slice(&fs::read(path).ok()?).ok()
+    let mut text = String::new();
+    file.take(MAX_RUN_FILE).read_to_string(&mut text).ok()?;
+    serde_json::from_str(&text).ok()
 }
 
 fn is_alive(running: &Running) -> bool {

@@ -8,6 +8,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread;
+use std::time::SystemTime;
 
 use moat_proxy::{
     AuditTo, BindError, Bound, Config, ListenAddress, Mode, Server, ServerTls, Timeouts,
@@ -38,16 +39,16 @@ pub(crate) fn run(arguments: Arguments, context: &mut Context<'_>) -> Result<Exi
     let observe = config.mode == Mode::Observe;
     let record = record_file(&config.audit);
     let server = Server::bind(config, policy.clone(), stdout).map_err(cannot_bind)?;
-    let _run_file = write_run_file(&server, record, observe, &policy, context);
+    policy.set_run_file(write_run_file(&server, record, observe, &policy, context));
     announce(&server, records_to_stdout, context);
     policy.announce()?;
     if observe {
         note(UNENFORCED);
     }
     context.output.flush();
-    server
-        .run()
-        .map_err(|error| Problem::failed(chain(&error)))?;
+    let ended = server.run();
+    policy.set_run_file(None);
+    ended.map_err(|error| Problem::failed(chain(&error)))?;
     Ok(Exit::Ok)
 }
 
@@ -182,9 +183,7 @@ fn write_run_file(
     let bound = server.bound();
     let running = Running {
         pid,
-        started: OffsetDateTime::from(context.now)
-            .format(&Rfc3339)
-            .unwrap_or_default(),
+        started: started(context.now),
         start_ticks: state::start_ticks(pid),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         listeners: bound.listeners.iter().map(ToString::to_string).collect(),
@@ -193,7 +192,7 @@ fn write_run_file(
         policy: policy.present_files(),
         observe,
     };
-    match RunFile::write(&context.places.running(), &running) {
+    match RunFile::write(&context.places.running(), running) {
         Ok(file) => Some(file),
         Err(error) => {
             tracing::warn!(
@@ -204,6 +203,14 @@ fn write_run_file(
             None
         }
     }
+}
+
+/// The time of the start in whole seconds.
+fn started(now: SystemTime) -> String {
+    let now = OffsetDateTime::from(now);
+    let whole = now.replace_nanosecond(0).unwrap_or(now);
+    // Every time of this millennium can be written.
+    whole.format(&Rfc3339).unwrap_or_default()
 }
 
 /// A proxy that cannot start, by whose fault: a policy or a record is configuration.

@@ -138,8 +138,8 @@ fn show(status: &Status, output: &mut Output) {
         Some(record) => row("record", &record.display().to_string()),
         None => row("record", "no file"),
     }
-    for (name, value) in metric::totals(&status.metrics) {
-        row("", &format!("{name} {value}"));
+    for (name, value) in metric::rows(&status.metrics) {
+        row(name, &value);
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use clap::Args;
 use moat_policy::diagnostic::explain;
-use moat_policy::record::{Event, Record};
+use moat_policy::record::{Event, Protocol, Record};
 use serde::Serialize;
 
 use crate::context::Context;
@@ -156,7 +156,9 @@ fn show(record: &Record, output: &mut Output) {
 
 fn asked(record: &Record) -> String {
     let mut words = Vec::new();
-    words.extend(record.method.as_deref().map(str::to_owned));
+    let method = record.method.as_deref();
+    let method = method.filter(|_| record.protocol != Some(Protocol::Connect));
+    words.extend(method.map(str::to_owned));
     words.push(change::target(record).unwrap_or_else(|| "something unreadable".to_owned()));
     if let Some(protocol) = record.protocol {
         words.push(format!("by {}", protocol.as_str()));

@@ -22,13 +22,19 @@ fn a_run_file_is_private_and_removed_at_the_end() {
     let home = tempfile::tempdir().unwrap();
     let directory = home.path().join("moat/run");
     let this = this_process();
-    let file = RunFile::write(&directory, &this).unwrap();
+    let mut file = RunFile::write(&directory, this.clone()).unwrap();
     let path = directory.join(format!("{}.json", this.pid));
     let mode = fs::metadata(&path).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
     let mode = fs::metadata(&directory).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o700);
     assert_eq!(running(&directory).unwrap(), [this]);
+
+    file.set_policy(&["/new.yaml".into()]).unwrap();
+    assert_eq!(
+        running(&directory).unwrap()[0].policy,
+        [PathBuf::from("/new.yaml")]
+    );
     drop(file);
     assert!(!path.exists());
     assert_eq!(running(&directory).unwrap(), []);
@@ -41,7 +47,10 @@ fn what_is_stale_or_no_run_file_is_ignored() {
         start_ticks: Some(1),
         ..this_process()
     };
-    let _file = RunFile::write(home.path(), &reused).unwrap();
+    let _file = RunFile::write(home.path(), reused).unwrap();
+    let planted = home.path().join(format!("{}0.json", this_process().pid));
+    fs::write(&planted, serde_json::to_string(&this_process()).unwrap()).unwrap();
+    fs::set_permissions(&planted, fs::Permissions::from_mode(0o666)).unwrap();
     fs::write(home.path().join("12.json"), "{").unwrap();
     fs::write(home.path().join("notes.txt"), "").unwrap();
     assert_eq!(running(home.path()).unwrap(), []);
@@ -63,7 +72,7 @@ fn one_proxy_is_chosen_only_where_there_is_no_doubt() {
     ");
 
     let this = this_process();
-    let _file = RunFile::write(home.path(), &this).unwrap();
+    let _file = RunFile::write(home.path(), this.clone()).unwrap();
     assert_eq!(one(home.path(), None).unwrap(), this);
     assert_eq!(one(home.path(), Some(this.pid)).unwrap(), this);
     let other = one(home.path(), Some(1)).unwrap_err();
@@ -77,7 +86,7 @@ fn one_proxy_is_chosen_only_where_there_is_no_doubt() {
         start_ticks: start_ticks(std::os::unix::process::parent_id()),
         ..this
     };
-    let _second = RunFile::write(home.path(), &parent).unwrap();
+    let _second = RunFile::write(home.path(), parent).unwrap();
     let several = one(home.path(), None).unwrap_err();
     insta::assert_snapshot!(several.plain(), @"
     error: several proxies run

@@ -27,6 +27,45 @@ fn check(bed: &Bed, words: &[&str]) -> (Result<Exit, Problem>, String) {
 }
 
 #[test]
+fn each_request_has_a_line_that_says_why() {
+    let bed = Bed::new();
+    let (exit, text) = check(
+        &bed,
+        &[
+            "https://allowed.test/path",
+            "a.wild.test:22",
+            "secret.wild.test",
+            "asked.test",
+            "other.test:8080",
+            "http://127.0.0.1/",
+            "[::1]:443",
+        ],
+    );
+    assert_eq!(exit.unwrap(), Exit::Deny);
+    insta::assert_snapshot!(text, @"
+    allow allowed.test:443 by `allowed.test` of rule `names` at policy.yaml:5: the tests need them
+    allow a.wild.test:22 by `*.wild.test:*` of rule `names` at policy.yaml:5: the tests need them
+    deny  secret.wild.test:443 by `secret.wild.test` of rule `denied` at policy.yaml:8
+    ask   asked.test:443 by `asked.test` of rule `asked` at policy.yaml:11
+    deny  other.test:8080 by default, since no rule matches
+    deny  127.0.0.1:80 since loopback addresses are guarded and no address entry opens this one
+    deny  [::1]:443 since loopback addresses are guarded and no address entry opens this one
+    ");
+}
+
+#[test]
+fn the_strictest_answer_is_the_exit_code() {
+    let bed = Bed::new();
+    for (words, expected) in [
+        (&["allowed.test"][..], Exit::Ok),
+        (&["allowed.test", "asked.test"], Exit::Ask),
+        (&["asked.test", "other.test", "allowed.test"], Exit::Deny),
+    ] {
+        assert_eq!(check(&bed, words).0.unwrap(), expected);
+    }
+}
+
+#[test]
 fn every_request_that_cannot_be_read_is_named() {
     let bed = Bed::new();
     let (exit, _) = check(&bed, &["allowed.test", "0x7f.1", "ftp://allowed.test/"]);
@@ -38,6 +77,23 @@ fn every_request_that_cannot_be_read_is_named() {
     hint: write a host name or an address as clients send it
     write an http, https, ws or wss URL, or HOST:PORT
     ");
+}
+
+#[test]
+fn json_has_one_object_for_each_request() {
+    let bed = Bed::new();
+    let arguments = Arguments {
+        requests: vec!["allowed.test".to_owned(), "10.0.0.1:5432".to_owned()],
+        kind: Kind::Fetch,
+        policy: vec![bed.write("policy.yaml", POLICY)],
+        json: true,
+    };
+    let (exit, text) = bed.run(|context| run(&arguments, context));
+    assert_eq!(exit.unwrap(), Exit::Deny);
+    insta::assert_snapshot!(text, @r#"
+    {"request":"allowed.test","kind":"fetch","host":"allowed.test","port":443,"effect":"allow","basis":"rule","rule":{"id":"names","entry":"allowed.test","layer":"user","source":"policy.yaml:5","reason":"the tests need them"}}
+    {"request":"10.0.0.1:5432","kind":"fetch","host":"10.0.0.1","port":5432,"effect":"deny","basis":"guarded","address_class":"private"}
+    "#);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! One record as one line for people.
 
-use moat_policy::record::{Event, Record};
+use moat_policy::record::{Event, Protocol, Record};
 
 /// Time, id, what happened, to what, and why. Nothing is escaped here: the output does that.
 pub(super) fn render(record: &Record) -> String {
@@ -17,7 +17,10 @@ pub(super) fn render(record: &Record) -> String {
         _ => words.push("other".to_owned()),
     }
     words.extend(record.protocol.map(|protocol| protocol.as_str().to_owned()));
-    words.extend(record.method.as_deref().map(str::to_owned));
+    // The method of a tunnel says no more than its protocol.
+    let method = record.method.as_deref();
+    let method = method.filter(|_| record.protocol != Some(Protocol::Connect));
+    words.extend(method.map(str::to_owned));
     words.extend(target(record));
     words.push(format!("cause={}", record.cause.as_str()));
     words.extend(record.rule.as_deref().map(|rule| format!("rule={rule}")));

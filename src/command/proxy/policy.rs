@@ -9,6 +9,7 @@ use moat_proxy::{LoadError, PolicySource};
 
 use crate::layers::{Layers, Loaded};
 use crate::problem::{Problem, note};
+use crate::state::RunFile;
 
 /// Reads the layers anew each time it is asked.
 #[derive(Debug)]
@@ -16,6 +17,8 @@ pub(super) struct InstalledPolicy {
     layers: Layers,
     /// The files that existed at the last successful load.
     present: Mutex<Vec<PathBuf>>,
+    /// Where other commands read which files these are.
+    run_file: Mutex<Option<RunFile>>,
 }
 
 impl InstalledPolicy {
@@ -23,6 +26,7 @@ impl InstalledPolicy {
         Self {
             layers,
             present: Mutex::default(),
+            run_file: Mutex::default(),
         }
     }
 
@@ -32,6 +36,11 @@ impl InstalledPolicy {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone()
+    }
+
+    /// Keeps the run file in step with what is loaded; `None` removes it.
+    pub(super) fn set_run_file(&self, file: Option<RunFile>) {
+        *self.run_file.lock().unwrap_or_else(PoisonError::into_inner) = file;
     }
 
     /// Says which files hold, or what the built-in default allows.
@@ -61,6 +70,12 @@ impl InstalledPolicy {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone_from(&loaded.files);
+        let mut run_file = self.run_file.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(file) = run_file.as_mut()
+            && let Err(error) = file.set_policy(&loaded.files)
+        {
+            tracing::warn!("`moat status` shows old policy files: {error}");
+        }
     }
 }
 

@@ -15,16 +15,38 @@ pub(super) fn parse(text: &str) -> BTreeMap<String, f64> {
         .collect()
 }
 
-/// For each name the sum over its labels, without the parts of histograms.
-pub(super) fn totals(samples: &BTreeMap<String, f64>) -> BTreeMap<&str, f64> {
-    let mut totals = BTreeMap::new();
-    for (series, value) in samples {
-        let name = name(series);
-        if !name.ends_with("_sum") && !name.ends_with("_count") && !name.ends_with("_info") {
-            *totals.entry(name).or_insert(0.0) += value;
-        }
-    }
-    totals
+/// What a person wants to know of them, in words. What was not scraped is left out.
+pub(super) fn rows(samples: &BTreeMap<String, f64>) -> Vec<(&'static str, String)> {
+    let count = |name: &str| total(samples, name);
+    let clients = count("moat_connections_active").zip(count("moat_connections_limit"));
+    let requests = count("moat_connections_total").zip(count("moat_refused_total"));
+    let failures = count("moat_upstream_failures_total").unwrap_or(0.0);
+    let loads = count("moat_policy_generation").zip(count("moat_policy_reload_failures_total"));
+    let records = count("moat_records_written_total").zip(count("moat_records_lost_total"));
+    let descriptors = count("moat_file_descriptors_open").zip(count("moat_file_descriptors_limit"));
+    let rows = [
+        clients.map(|(open, limit)| ("clients", format!("{open} open of {limit}"))),
+        requests.map(|(all, refused)| {
+            let text = format!("{all} judged, {refused} refused, {failures} failed upstream");
+            ("requests", text)
+        }),
+        loads.map(|(generation, failed)| {
+            ("loads", format!("generation {generation}, {failed} failed"))
+        }),
+        records.map(|(written, lost)| ("records", format!("{written} written, {lost} lost"))),
+        descriptors.map(|(open, limit)| ("files", format!("{open} open of {limit}"))),
+    ];
+    rows.into_iter().flatten().collect()
+}
+
+/// The sum over the labels of a name; `None` where it was not scraped.
+fn total(samples: &BTreeMap<String, f64>, wanted: &str) -> Option<f64> {
+    let values = samples.iter();
+    let mut values = values
+        .filter(|(series, _)| name(series) == wanted)
+        .peekable();
+    values.peek()?;
+    Some(values.map(|(_, value)| value).sum())
 }
 
 fn name(series: &str) -> &str {
@@ -40,25 +62,26 @@ mod tests {
 # TYPE moat_connections_total counter
 moat_connections_total{protocol=\"connect\",effect=\"allow\"} 3
 moat_connections_total{protocol=\"http\",effect=\"deny\"} 4
+moat_refused_total{cause=\"default\"} 4
 moat_dial_seconds_bucket{le=\"+Inf\"} 3
 moat_dial_seconds_sum 0.5
 moat_dial_seconds_count 3
-moat_build_info{version=\"0.1.0\"} 1
 moat_policy_generation 2
+moat_policy_reload_failures_total 1
 moat_odd NaN
 ";
 
     #[test]
-    fn samples_keep_their_labels_and_totals_do_not() {
+    fn rows_are_sums_over_labels() {
         let samples = parse(SCRAPE);
-        assert_eq!(samples.len(), 6);
-        let totals: Vec<_> = totals(&samples).into_iter().collect();
-        assert_eq!(
-            totals,
-            [
-                ("moat_connections_total", 7.0),
-                ("moat_policy_generation", 2.0)
-            ]
-        );
+        assert_eq!(samples.len(), 7);
+        let rows: Vec<_> = rows(&samples)
+            .into_iter()
+            .map(|(name, value)| format!("{name}: {value}"))
+            .collect();
+        insta::assert_snapshot!(rows.join("\n"), @"
+        requests: 7 judged, 4 refused, 0 failed upstream
+        loads: generation 2, 1 failed
+        ");
     }
 }

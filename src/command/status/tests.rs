@@ -9,7 +9,7 @@ fn admin_listener(ready: &'static str) -> (SocketAddr, std::thread::JoinHandle<(
     let address = listener.local_addr().unwrap();
     let answers = [
         ready,
-        "HTTP/1.0 200 OK\r\n\r\nmoat_connections_active 2\nmoat_policy_generation 1\n",
+        "HTTP/1.0 200 OK\r\n\r\nmoat_connections_active 2\nmoat_connections_limit 480\nmoat_policy_generation 1\n",
     ];
     let server = std::thread::spawn(move || {
         for answer in answers {
@@ -68,10 +68,9 @@ fn a_ready_proxy_is_shown_with_its_counters() {
       admin      http://ADMIN
       policy     /config/policy.yaml
       record     /state/audit.jsonl
-                 moat_connections_active 2
-                 moat_policy_generation 1
+      clients    2 open of 480
     ");
-    insta::assert_snapshot!(json, @r#"{"pid":7,"started":"2026-01-01T00:00:00Z","version":"0.1.0","listeners":["http://127.0.0.1:3128"],"admin":"http://ADMIN","record":"/state/audit.jsonl","policy":["/config/policy.yaml"],"enforced":true,"ready":true,"detail":"ready","metrics":{"moat_connections_active":2.0,"moat_policy_generation":1.0}}"#);
+    insta::assert_snapshot!(json, @r#"{"pid":7,"started":"2026-01-01T00:00:00Z","version":"0.1.0","listeners":["http://127.0.0.1:3128"],"admin":"http://ADMIN","record":"/state/audit.jsonl","policy":["/config/policy.yaml"],"enforced":true,"ready":true,"detail":"ready","metrics":{"moat_connections_active":2.0,"moat_connections_limit":480.0,"moat_policy_generation":1.0}}"#);
 }
 
 #[test]
@@ -95,8 +94,7 @@ fn a_proxy_that_is_not_ready_says_why() {
       admin      http://ADMIN
       policy     built-in default
       record     no file
-                 moat_connections_active 2
-                 moat_policy_generation 1
+      clients    2 open of 480
     ");
 }
 

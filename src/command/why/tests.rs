@@ -31,7 +31,7 @@ fn a_refusal_says_what_would_change_it() {
     let bed = recorded();
     insta::assert_snapshot!(why(&bed, "aaaaaaaa", false).1, @"
     AAAAAAAA 2026-01-01T00:00:00.000001Z
-    asked    CONNECT denied.test:443 by connect from 127.0.0.1:5555
+    asked    denied.test:443 by connect from 127.0.0.1:5555
     answer   deny, status 403
     cause    no rule matches, so the default holds
     change   `moat allow denied.test` or `moat allow --id AAAAAAAA`
