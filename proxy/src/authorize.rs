@@ -330,13 +330,11 @@ pub(crate) fn still_allows(worker: &Worker, ticket: &Ticket) -> bool {
         return false;
     }
     let own = worker.shared.interfaces.hold(ticket.address);
-    match target.host {
-        Host::Address(_) if !own => true,
-        _ => matches!(
-            policy.judge_address(Surface::Net, ticket.address, target.port, own, now),
-            AddressVerdict::Open
-        ),
+    if matches!(target.host, Host::Address(_)) && !own {
+        return true;
     }
+    let verdict = policy.judge_address(Surface::Net, ticket.address, target.port, own, now);
+    matches!(verdict, AddressVerdict::Open)
 }
 
 /// Records a refusal that comes after a permit was used: a second decision of the same request.

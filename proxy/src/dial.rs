@@ -120,14 +120,14 @@ pub(crate) async fn name_server_udp(local: SocketAddr) -> io::Result<UdpSocket> 
     clippy::disallowed_methods,
     reason = "this is the one place that connects"
 )]
-pub(crate) fn is_answered(path: &std::path::Path) -> std::io::Result<bool> {
+pub(crate) fn is_answered(path: &std::path::Path) -> io::Result<bool> {
     use socket2::{Domain, SockAddr, Socket, Type};
     let socket = Socket::new(Domain::UNIX, Type::STREAM.nonblocking(), None)?;
     match socket.connect(&SockAddr::unix(path)?) {
         Ok(()) => Ok(true),
         // Somebody listens, with a queue that is full.
-        Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => Ok(true),
-        Err(error) if error.kind() == std::io::ErrorKind::ConnectionRefused => Ok(false),
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => Ok(false),
         Err(error) => Err(error),
     }
 }

@@ -73,7 +73,7 @@ impl Greeting<'_> {
             Judged::More if seen.len() > LIMIT => Judged::Refuse(Refusal::malformed(
                 "the first message of the tunnel is larger than 16 KiB",
             )),
-            judged => judged,
+            judged @ (Judged::More | Judged::Pass | Judged::Refuse(_)) => judged,
         }
     }
 

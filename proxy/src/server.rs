@@ -163,6 +163,7 @@ impl Server {
                 ended = until_told(&phase, &shared, signals, ended) => ended,
                 never = admin => match never? {},
                 never = reloader.run(hangups) => match never {},
+                () = shared.interfaces.follow() => Ok(()),
             }
         })?;
         for thread in threads {

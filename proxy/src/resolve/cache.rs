@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use super::Answer;
 
-const LONGEST: Duration = Duration::from_secs(5 * 60);
+const LONGEST: Duration = Duration::from_mins(5);
 const SHORTEST: Duration = Duration::from_secs(1);
 const LONGEST_FAILURE: Duration = Duration::from_secs(2);
 /// How many names each of the two halves holds.

@@ -136,21 +136,21 @@ impl Client {
 }
 
 fn from_error(error: &NetError) -> Family {
-    match error {
-        NetError::Timeout => Family::failed(Failure::TimedOut),
-        NetError::Dns(DnsError::NoRecordsFound(none)) => {
-            let failure = match none.response_code {
-                ResponseCode::NXDomain => Failure::NoSuchName,
-                ResponseCode::NoError => Failure::NoAddress,
-                _ => Failure::Servers,
-            };
-            let ttl = none.negative_ttl.map(|ttl| Duration::from_secs(ttl.into()));
-            Family {
-                addresses: Err(failure),
-                ttl: ttl.unwrap_or(FAILURE),
-            }
-        }
-        _ => Family::failed(Failure::Servers),
+    if matches!(error, NetError::Timeout) {
+        return Family::failed(Failure::TimedOut);
+    }
+    let NetError::Dns(DnsError::NoRecordsFound(none)) = error else {
+        return Family::failed(Failure::Servers);
+    };
+    let failure = match none.response_code {
+        ResponseCode::NXDomain => Failure::NoSuchName,
+        ResponseCode::NoError => Failure::NoAddress,
+        _ => Failure::Servers,
+    };
+    let ttl = none.negative_ttl.map(|ttl| Duration::from_secs(ttl.into()));
+    Family {
+        addresses: Err(failure),
+        ttl: ttl.unwrap_or(FAILURE),
     }
 }
 

@@ -50,11 +50,6 @@ impl Tunnels {
         }
     }
 
-    /// How many there are.
-    pub(crate) fn len(&self) -> usize {
-        self.open.borrow().len()
-    }
-
     /// Cuts those of which `keep` says no, and says how many that were. Each then ends by itself,
     /// with its record, at its next turn.
     pub(crate) fn cut_unless(&self, keep: impl Fn(&Ticket) -> bool) -> usize {
