@@ -15,6 +15,8 @@ pub const HANDSHAKE: u8 = 22;
 /// The largest `ClientHello`, with its record headers.
 pub const LIMIT: usize = 16 * 1024;
 
+/// The first byte of every version that a record names, from SSL 3.0 to TLS 1.3.
+const VERSION: u8 = 3;
 const CLIENT_HELLO: u8 = 1;
 const SERVER_NAME: u16 = 0;
 const ENCRYPTED_CLIENT_HELLO: u16 = 0xfe0d;
@@ -105,8 +107,9 @@ fn join(bytes: &[u8]) -> Result<Option<Cow<'_, [u8]>>, HelloError> {
             return Ok(None);
         };
         let mut header = Cursor(header);
-        let (kind, _version, length) = (header.byte(), header.word(), header.word());
-        if kind != Some(HANDSHAKE) || length == Some(0) {
+        let (kind, major) = (header.byte(), header.byte());
+        let (_minor, length) = (header.byte(), header.word());
+        if kind != Some(HANDSHAKE) || major != Some(VERSION) || length == Some(0) {
             return Err(HelloError::Malformed);
         }
         let Some(fragment) = length.and_then(|length| rest.take(length.into())) else {
@@ -198,4 +201,4 @@ impl<'a> Cursor<'a> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -38,6 +38,8 @@ mod socks;
 mod source;
 mod stream;
 mod target;
+#[cfg(test)]
+mod testing;
 mod tunnel;
 mod worker;
 

@@ -1,1 +1,295 @@
+use std::rc::Rc;
+use std::time::Duration;
 
+use bytes::BytesMut;
+use moat_policy::record::{Cause, EndedBy, Event};
+use socket2::SockRef;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::task::JoinHandle;
+
+use super::relay::Relay;
+use crate::config::Config;
+use crate::connect;
+use crate::hello::tests::hello;
+use crate::record::Entry;
+use crate::stream::ClientStream;
+use crate::testing::{self, Records, asked, client, config, listener, local};
+use crate::worker::Worker;
+
+/// A tunnel at work: its two ends, its task and what was recorded.
+struct Bed {
+    client: TcpStream,
+    origin: TcpStream,
+    worker: Rc<Worker>,
+    task: JoinHandle<()>,
+    records: Records,
+}
+
+/// A tunnel to a literal address on some port.
+async fn bed(config: Config, early: &[u8]) -> Bed {
+    let (near, far) = client().await;
+    bed_for(config, early, near, far).await
+}
+
+async fn bed_for(config: Config, early: &[u8], near: ClientStream, client: TcpStream) -> Bed {
+    let (listener, address) = listener().await;
+    let policy = testing::policy(&["127.0.0.0/8:*"]);
+    let (worker, records) = testing::worker(policy, config, &[]);
+    let asked = asked(&worker, &address);
+    let (upstream, ticket) = connect::open(&worker, asked).await.unwrap();
+    let (origin, _) = listener.accept().await.unwrap();
+    let (early, at) = (BytesMut::from(early), Rc::clone(&worker));
+    let task = tokio::task::spawn_local(async move {
+        super::serve(&at, ticket, near, upstream, early).await;
+    });
+    Bed {
+        client,
+        origin,
+        worker,
+        task,
+        records,
+    }
+}
+
+impl Bed {
+    /// Waits for the end and gives the last record.
+    async fn end(self) -> Entry {
+        self.task.await.unwrap();
+        self.records.take().pop().unwrap()
+    }
+}
+
+fn assert_end(entry: &Entry, by: EndedBy, cause: Cause, moved: (u64, u64)) {
+    let traffic = entry.traffic.unwrap();
+    assert_eq!(entry.event, Event::Close);
+    assert_eq!((traffic.ended_by, entry.cause), (by, cause));
+    assert_eq!((traffic.up, traffic.down), moved);
+}
+
+fn reset(stream: TcpStream) {
+    SockRef::from(&stream)
+        .set_linger(Some(Duration::ZERO))
+        .unwrap();
+}
+
+async fn is_reset(stream: &mut TcpStream) -> bool {
+    let read = stream.read(&mut [0; 16]).await;
+    read.is_err_and(|error| error.kind() == std::io::ErrorKind::ConnectionReset)
+}
+
+#[test]
+fn early_bytes_come_first_and_once() {
+    local(async {
+        let mut bed = bed(config(), b"EARLY-").await;
+        bed.client.write_all(b"LATE").await.unwrap();
+        bed.client.shutdown().await.unwrap();
+        let mut got = Vec::new();
+        bed.origin.read_to_end(&mut got).await.unwrap();
+        assert_eq!(got, b"EARLY-LATE");
+    });
+}
+
+#[test]
+fn a_client_that_half_closes_still_gets_the_whole_answer() {
+    local(async {
+        let mut bed = bed(config(), b"").await;
+        bed.client.write_all(b"req").await.unwrap();
+        bed.client.shutdown().await.unwrap();
+        let mut got = Vec::new();
+        bed.origin.read_to_end(&mut got).await.unwrap();
+        assert_eq!(got, b"req");
+        let answer = vec![7; 1024 * 1024];
+        let (wrote, read) = tokio::join!(
+            async {
+                bed.origin.write_all(&answer).await.unwrap();
+                bed.origin.shutdown().await.unwrap();
+            },
+            async {
+                let mut got = Vec::new();
+                bed.client.read_to_end(&mut got).await.unwrap();
+                got
+            }
+        );
+        let () = wrote;
+        assert!(read == answer);
+        let entry = bed.end().await;
+        assert_end(&entry, EndedBy::Client, Cause::Done, (3, 1024 * 1024));
+    });
+}
+
+#[test]
+fn an_origin_that_closes_first_is_named() {
+    local(async {
+        let mut bed = bed(config(), b"").await;
+        bed.origin.write_all(b"bye").await.unwrap();
+        bed.origin.shutdown().await.unwrap();
+        let mut got = Vec::new();
+        bed.client.read_to_end(&mut got).await.unwrap();
+        assert_eq!(got, b"bye");
+        bed.client.shutdown().await.unwrap();
+        assert_end(&bed.end().await, EndedBy::Upstream, Cause::Done, (0, 3));
+    });
+}
+
+#[test]
+fn a_reset_is_passed_on_as_a_reset_both_ways() {
+    local(async {
+        let mut bed = bed(config(), b"").await;
+        reset(bed.client);
+        assert!(is_reset(&mut bed.origin).await);
+        bed.task.await.unwrap();
+        let entry = bed.records.take().pop().unwrap();
+        assert_end(&entry, EndedBy::Client, Cause::Client, (0, 0));
+    });
+    local(async {
+        let mut bed = bed(config(), b"").await;
+        reset(bed.origin);
+        assert!(is_reset(&mut bed.client).await);
+        bed.task.await.unwrap();
+        let entry = bed.records.take().pop().unwrap();
+        assert_end(&entry, EndedBy::Upstream, Cause::Upstream, (0, 0));
+    });
+}
+
+#[test]
+fn a_slow_reader_gets_everything_and_holds_nothing_but_its_own_tunnel() {
+    local(async {
+        let bed = bed(config(), b"").await;
+        let (mut reader, mut writer) = (bed.client, bed.origin);
+        let sent = vec![1; 8 * 1024 * 1024];
+        let length = sent.len();
+        let writing = tokio::task::spawn_local(async move {
+            writer.write_all(&sent).await.unwrap();
+        });
+        let mut count = 0;
+        let mut small = [0; 999];
+        loop {
+            let read = reader.read(&mut small).await.unwrap();
+            count += read;
+            if read == 0 || count == length {
+                break;
+            }
+        }
+        writing.await.unwrap();
+        assert_eq!(count, length);
+    });
+}
+
+#[test]
+fn silence_in_both_directions_ends_a_tunnel_and_one_direction_keeps_it() {
+    local(async {
+        let mut config = config();
+        config.timeouts.idle = Duration::from_millis(300);
+        let mut bed = bed(config, b"").await;
+        let begun = std::time::Instant::now();
+        for _ in 0..5 {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            bed.origin.write_all(b".").await.unwrap();
+        }
+        let mut got = Vec::new();
+        bed.client.read_to_end(&mut got).await.unwrap();
+        assert_eq!(got, b".....");
+        assert!(begun.elapsed() >= Duration::from_millis(750));
+        assert_end(&bed.end().await, EndedBy::Moat, Cause::Timeout, (0, 5));
+    });
+}
+
+#[test]
+fn a_cut_ends_a_tunnel_that_is_silent() {
+    local(async {
+        let bed = bed(config(), b"").await;
+        tokio::task::yield_now().await;
+        assert_eq!(bed.worker.tunnels.cut_unless(|_| true), 0);
+        assert_eq!(bed.worker.tunnels.cut_unless(|_| false), 1);
+        assert_eq!(bed.worker.tunnels.cut_unless(|_| false), 0);
+        assert_end(&bed.end().await, EndedBy::Moat, Cause::Shutdown, (0, 0));
+    });
+}
+
+#[test]
+fn a_hello_for_another_host_ends_the_tunnel_before_a_byte_goes_upstream() {
+    local(async {
+        let mut bed = bed(config(), b"").await;
+        let hello = hello("denied.test");
+        for part in hello.chunks(100) {
+            bed.client.write_all(part).await.unwrap();
+            tokio::task::yield_now().await;
+        }
+        let mut got = Vec::new();
+        bed.client.read_to_end(&mut got).await.unwrap();
+        assert_eq!(got, crate::greeting::ALERT);
+        let mut upstream = Vec::new();
+        bed.origin.read_to_end(&mut upstream).await.unwrap();
+        assert!(upstream.is_empty());
+        bed.task.await.unwrap();
+        let records = bed.records.take();
+        let causes: Vec<_> = records
+            .iter()
+            .map(|entry| (entry.event, entry.cause))
+            .collect();
+        let expected = [
+            (Event::Decision, Cause::Policy),
+            (Event::Decision, Cause::Sni),
+            (Event::Close, Cause::Sni),
+        ];
+        assert_eq!(causes, expected);
+        assert!(records.iter().all(|entry| entry.id == records[0].id));
+        assert_end(&records[2], EndedBy::Moat, Cause::Sni, (0, 0));
+    });
+}
+
+#[test]
+fn a_server_that_speaks_first_is_heard_before_the_client_says_anything() {
+    local(async {
+        let mut bed = bed(config(), b"").await;
+        bed.origin.write_all(b"SSH-2.0-x\r\n").await.unwrap();
+        let mut banner = [0; 11];
+        bed.client.read_exact(&mut banner).await.unwrap();
+        bed.client.write_all(b"SSH-2.0-y\r\n").await.unwrap();
+        bed.origin.read_exact(&mut banner).await.unwrap();
+        assert_eq!(&banner, b"SSH-2.0-y\r\n");
+    });
+}
+
+#[test]
+fn a_hello_that_does_not_come_to_its_end_runs_out_of_time() {
+    local(async {
+        let mut config = config();
+        config.timeouts.head = Duration::from_millis(100);
+        let mut bed = bed(config, &hello("allowed.test")[..20]).await;
+        let mut got = Vec::new();
+        bed.client.read_to_end(&mut got).await.unwrap();
+        assert_end(&bed.end().await, EndedBy::Moat, Cause::Timeout, (0, 0));
+    });
+}
+
+#[test]
+fn a_tunnel_over_a_unix_socket_works_alike() {
+    local(async {
+        let (near, mut far) = tokio::net::UnixStream::pair().unwrap();
+        let (_, unused) = client().await;
+        let mut bed = bed_for(config(), b"", ClientStream::Unix(near), unused).await;
+        far.write_all(b"up").await.unwrap();
+        far.shutdown().await.unwrap();
+        let mut got = Vec::new();
+        bed.origin.read_to_end(&mut got).await.unwrap();
+        assert_eq!(got, b"up");
+    });
+}
+
+#[test]
+fn an_idle_tunnel_is_small() {
+    assert!(size_of::<Relay<'_>>() < 512, "{}", size_of::<Relay<'_>>());
+    let future = |worker| async move {
+        let (worker, ticket, client, upstream): (&Worker, _, _, _) = worker;
+        super::serve(worker, ticket, client, upstream, BytesMut::new()).await;
+    };
+    let size = size_of_future(future);
+    assert!(size < 1536, "{size}");
+}
+
+/// The size of what a function's future keeps, without making one.
+fn size_of_future<A, F>(_: impl Fn(A) -> F) -> usize {
+    size_of::<F>()
+}
