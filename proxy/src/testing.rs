@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use arc_swap::ArcSwap;
 use moat_policy::compile::compile;
@@ -19,11 +19,13 @@ use tokio::net::{TcpListener, TcpStream};
 
 use crate::authorize::Asked;
 use crate::config::{AuditOnFailure, AuditTo, Config, Mode, Timeouts};
+use crate::drain::Stage;
 use crate::interfaces::Interfaces;
 use crate::limit::{Connections, Quiet};
 use crate::metrics::Metrics;
 use crate::own::OwnListeners;
 use crate::record::{Entry, Message, Recorder};
+use crate::reload::Reloads;
 use crate::stream::ClientStream;
 use crate::worker::{Loaded, Shared, Worker};
 
@@ -85,6 +87,9 @@ pub(crate) fn worker(policy: Arc<Policy>, config: Config, own: &[&str]) -> (Rc<W
         metrics: Arc::new(Metrics::new(1, 0)),
         connections: Arc::new(Connections::new(config.max_connections)),
         own: OwnListeners::new(own.collect()),
+        reloads: Reloads::new(),
+        stage: Stage::new(1),
+        started: SystemTime::UNIX_EPOCH,
         accept_log: Quiet::default(),
         config,
     };
