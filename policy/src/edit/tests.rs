@@ -2,8 +2,8 @@ use std::time::{Duration, SystemTime};
 
 use insta::assert_snapshot;
 
-use super::{Edit, EditError, Edited, Item, Section, apply};
-use crate::compile::lists;
+use super::{Edit, EditError, Edited, FIRST_TEXT, Item, Section, apply};
+use crate::compile::{BUILT_IN, lists};
 use crate::diagnostic::Diagnostic;
 use crate::entry::EntryList;
 use crate::layer::{LayerInput, Origin};
@@ -188,6 +188,22 @@ fn a_file_that_does_not_exist_begins_with_the_default() {
         net:
           - new.test
     ");
+}
+
+#[test]
+fn a_new_file_begins_with_exactly_what_holds_without_one() {
+    let meaning = |text: &str| -> Vec<String> {
+        let lists = load(text).unwrap();
+        let all = lists.iter().flat_map(|list| &list.entries);
+        all.map(|entry| {
+            format!(
+                "{} {:?} {} {}",
+                entry.rule.id, entry.rule.reason, entry.pattern, entry.ports
+            )
+        })
+        .collect()
+    };
+    assert_eq!(meaning(FIRST_TEXT), meaning(BUILT_IN));
 }
 
 #[test]

@@ -196,9 +196,13 @@ fn policy_of(proxy: &Running, places: &Places) -> PathBuf {
     proxy
         .policy
         .iter()
-        .find(|path| *path != Path::new(MACHINE_POLICY))
+        .find(|path| !is_machine(path))
         .unwrap_or(&places.user_policy)
         .clone()
+}
+
+fn is_machine(path: &Path) -> bool {
+    path == Path::new(MACHINE_POLICY)
 }
 
 /// Says so where a proxy runs that will not see the change.
