@@ -3,6 +3,7 @@
 
 mod change;
 mod refusal;
+mod remaining;
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -17,6 +18,7 @@ use moat_policy::source::SourceFile;
 use crate::context::Context;
 use crate::duration;
 use crate::exit::Exit;
+use crate::layers::Layers;
 use crate::places::MACHINE_POLICY;
 use crate::policy_file::{self, Custody};
 use crate::problem::{self, Problem};
@@ -122,8 +124,8 @@ fn run(section: Section, wanted: Wanted, context: &mut Context<'_>) -> Result<Ex
     }
     let file = Rewrite::open(&path, yes.into())?;
     let edits: Vec<Edit> = items
-        .into_iter()
-        .map(|item| edit_of(section, item, &wanted, context.now))
+        .iter()
+        .map(|item| edit_of(section, item.clone(), &wanted, context.now))
         .collect();
     let outcome = change::apply(&file, &edits)?;
     for note in &outcome.notes {
@@ -143,6 +145,11 @@ fn run(section: Section, wanted: Wanted, context: &mut Context<'_>) -> Result<Ex
         .output
         .line(format_args!("wrote {}", path.display()));
     refusal::note_other_policies(&path, &context.places)?;
+    if section == Section::Allow && !wanted.remove {
+        let named: Vec<PathBuf> = wanted.policy.into_iter().collect();
+        let all = Layers::of_command(&context.places, &named)?.load()?;
+        remaining::note(&all.compiled.policy, &items, &path, context.now);
+    }
     Ok(Exit::Ok)
 }
 

@@ -1,10 +1,12 @@
 //! `moat allow`, `moat deny` and `moat edit` on policy files as people keep them.
 
 use std::fs;
-use std::io::Write as _;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 /// A folder of its own with a policy in it.
 struct Case {
@@ -250,4 +252,84 @@ fn a_file_that_its_owner_may_not_write_is_left_alone() {
     assert_eq!(output.status.code(), Some(1));
     assert!(err(&output).contains("is not writable, even by its owner"));
     assert_eq!(case.text(), POLICY);
+}
+
+/// A running proxy on this case's policy; ended with the case.
+struct Proxy {
+    child: Child,
+    address: SocketAddr,
+}
+
+impl Proxy {
+    fn start(case: &Case) -> Self {
+        let mut child = case
+            .clean(env!("CARGO_BIN_EXE_moat"))
+            .args(["proxy", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"])
+            .args(["--policy", "policy.yaml", "--dns", "127.0.0.1:9"])
+            .args(["--dns-timeout", "250ms"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let mut addresses = lines
+            .map_while(Result::ok)
+            .filter_map(|line| line.split_once("listening on http://")?.1.parse().ok());
+        let address = addresses.next().unwrap();
+        Self { child, address }
+    }
+
+    /// The head of the answer to a CONNECT.
+    fn connect(&self, target: &str) -> String {
+        let mut stream = TcpStream::connect(self.address).unwrap();
+        stream
+            .set_read_timeout(Some(Duration::from_secs(10)))
+            .unwrap();
+        write!(
+            stream,
+            "CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n\r\n"
+        )
+        .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+#[test]
+fn what_a_proxy_refused_is_allowed_by_a_person_and_the_proxy_has_it() {
+    let case = Case::new(POLICY);
+    let proxy = Proxy::start(&case);
+    let refused = proxy.connect("x.test:8443");
+    assert!(refused.starts_with("HTTP/1.1 403 "), "{refused}");
+    let mut fields = refused.lines().filter_map(|line| line.split_once(": "));
+    let is_id = |(name, _): &(&str, &str)| name.eq_ignore_ascii_case("moat-id");
+    let (_, id) = fields.find(is_id).unwrap();
+    let allowed = case.at_terminal(&format!("allow --id {id}"), "y\n");
+    assert_eq!(allowed.status.code(), Some(0), "{}", out(&allowed));
+    assert!(
+        out(&allowed).contains("x.test:8443 was refused (default)"),
+        "{}",
+        out(&allowed)
+    );
+    let written = Instant::now();
+    assert_eq!(
+        case.text(),
+        format!("{POLICY}  - id: allowed\n    net:\n      - x.test:8443\n")
+    );
+    while proxy.connect("x.test:8443").starts_with("HTTP/1.1 403 ") {
+        assert!(
+            written.elapsed() < Duration::from_secs(5),
+            "the proxy has not read the change"
+        );
+    }
+    let again = case.at_terminal("allow --last", "y\n");
+    assert!(out(&again).contains("nothing to change"), "{}", out(&again));
 }

@@ -92,3 +92,23 @@ fn an_unknown_preset_is_a_usage_error_with_the_nearest_name() {
     hint: did you mean `dockerhub`?
     ");
 }
+
+#[test]
+fn a_host_is_looked_up_by_the_matcher_itself() {
+    let text = written(|output| explain::host(output, "eu-aiplatform.googleapis.com", false));
+    assert_snapshot!(text, @r"
+    default    *-aiplatform.googleapis.com  (provider, write): the same, by region
+    google-ai  *-aiplatform.googleapis.com  (provider, write): the same, by region
+    ");
+    let text = written(|output| explain::host(output, "X.vsblob.vsassets.io", true));
+    assert_snapshot!(text, @r#"[{"preset":"nuget/tenant","host":"*.vsblob.vsassets.io","class":"tenant-label","access":"read","why":"package blobs; other tenants of the service share the suffix"}]"#);
+    let text = written(|output| explain::host(output, "nobody.test", false));
+    assert_snapshot!(text, @"no preset holds `nobody.test`");
+    let mut output = Output::to(Sink::default());
+    assert_eq!(
+        explain::host(&mut output, "a..b", false)
+            .unwrap_err()
+            .exit(),
+        Exit::Usage
+    );
+}
