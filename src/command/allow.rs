@@ -107,17 +107,14 @@ pub(crate) fn deny(arguments: DenyArguments, context: &mut Context<'_>) -> Resul
 
 fn run(section: Section, wanted: Wanted, context: &mut Context<'_>) -> Result<Exit, Problem> {
     let yes = Yes::from(wanted.yes);
-    let (items, path) = match Which::of(wanted.last, wanted.id.as_deref()) {
-        Some(which) => {
-            let refusal = refusal::find(&which, section, yes, &context.places)?;
-            context.output.line(&refusal.words);
-            (vec![refusal.item], refusal.policy)
-        }
-        None => {
-            let named = wanted.policy.clone();
-            let path = named.unwrap_or_else(|| context.places.user_policy.clone());
-            (items(&wanted)?, path)
-        }
+    let (items, path) = if let Some(which) = Which::of(wanted.last, wanted.id.as_deref()) {
+        let refusal = refusal::find(&which, section, yes, &context.places)?;
+        context.output.line(&refusal.words);
+        (vec![refusal.item], refusal.policy)
+    } else {
+        let named = wanted.policy.clone();
+        let path = named.unwrap_or_else(|| context.places.user_policy.clone());
+        (items(&wanted)?, path)
     };
     if section == Section::Allow && !wanted.remove {
         refuse_beside_exclusive(&path)?;

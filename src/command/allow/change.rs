@@ -21,7 +21,7 @@ pub(super) fn apply(file: &Rewrite, edits: &[Edit]) -> Result<Outcome, Problem> 
     let mut new: Option<String> = None;
     let mut notes = Vec::new();
     for edit in edits {
-        let text = new.as_deref().or(file.text());
+        let text = new.as_deref().or_else(|| file.text());
         let edited = edit::apply(text, edit, &load).map_err(|error| refused(&name, error))?;
         if edited.changed {
             new = Some(edited.text);
@@ -36,10 +36,13 @@ pub(super) fn apply(file: &Rewrite, edits: &[Edit]) -> Result<Outcome, Problem> 
 /// An edit that was refused.
 pub(super) fn refused(name: &str, error: EditError) -> Problem {
     let help = error.help();
-    let problem = match error {
-        EditError::Broken(findings) => return Problem::policy(findings),
-        EditError::Unsafe(_) | EditError::Breaks(_) => Problem::failed(format!("{name}: {error}")),
-        _ => Problem::usage(error.to_string()),
+    let mends_file = matches!(error, EditError::Unsafe(_) | EditError::Breaks(_));
+    let problem = if let EditError::Broken(findings) = error {
+        return Problem::policy(findings);
+    } else if mends_file {
+        Problem::failed(format!("{name}: {error}"))
+    } else {
+        Problem::usage(error.to_string())
     };
     match help {
         Some(help) => problem.with_hint(help),

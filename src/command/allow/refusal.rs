@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use moat_policy::edit::{Item, Section};
+use moat_policy::host::HostName;
 use moat_policy::record::{Cause, Event, Record};
 use moat_policy::verdict::Effect;
 
@@ -141,15 +142,20 @@ fn is_meant(record: &Record, which: &Which) -> bool {
 
 /// The entry that answers a refusal: of a guarded address the address, never the name.
 fn item(record: &Record, section: Section) -> Result<Item, Problem> {
+    let asked = record.host.as_deref();
+    let is_name = asked.is_some_and(|host| HostName::parse(host).is_ok());
     let host = match (record.cause, record.address) {
         (Cause::Guarded, Some(address)) => Some(address.to_string()),
-        _ => record.host.as_deref().map(str::to_owned),
+        (Cause::Guarded, None) if is_name => None,
+        _ => asked.map(str::to_owned),
     };
-    let useless = match record.cause {
-        Cause::Default | Cause::Guarded => None,
-        Cause::Policy if record.effect == Some(Effect::Ask) => None,
-        Cause::Policy => Some("a `deny` rule refused it, and no `allow` lifts a `deny`"),
-        _ => Some("it was not refused by the policy"),
+    let is_ask = record.effect == Some(Effect::Ask);
+    let useless = if matches!(record.cause, Cause::Default | Cause::Guarded) || is_ask {
+        None
+    } else if record.cause == Cause::Policy {
+        Some("a `deny` rule refused it, and no `allow` lifts a `deny`")
+    } else {
+        Some("it was not refused by the policy")
     };
     if let (Section::Allow, Some(why)) = (section, useless) {
         return Err(Problem::failed(format!("{}: {why}", words(record)))
@@ -157,7 +163,7 @@ fn item(record: &Record, section: Section) -> Result<Item, Problem> {
     }
     let Some(host) = host else {
         return Err(Problem::failed(format!(
-            "{}: its host could not be read, so no entry can name it",
+            "{}: the record does not say which address or host an entry would have to name",
             words(record)
         )));
     };

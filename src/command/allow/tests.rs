@@ -51,7 +51,7 @@ fn an_end_counts_from_now() {
     let Edit::Add { until, .. } = edit_of(Section::Allow, item, &wanted, now) else {
         panic!("an addition");
     };
-    assert_eq!(until, Some(now + Duration::from_secs(3600)));
+    assert_eq!(until, Some(now + Duration::from_hours(1)));
 }
 
 #[test]

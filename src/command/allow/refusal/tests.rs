@@ -54,7 +54,8 @@ fn what_an_entry_cannot_change_is_said() {
     error: 2026-11-30T21:00:00.000000Z K7Q2FXMA: x.test:443 was refused (policy): a `deny` rule refused it, and no `allow` lifts a `deny`
     hint: `moat why K7Q2FXMA` says more
     ");
-    assert_snapshot!(problem(&json!({"host": null})), @"error: 2026-11-30T21:00:00.000000Z K7Q2FXMA: a host that could not be read:443 was refused (default): its host could not be read, so no entry can name it");
+    assert_snapshot!(problem(&json!({"host": null})), @"error: 2026-11-30T21:00:00.000000Z K7Q2FXMA: a host that could not be read:443 was refused (default): the record does not say which address or host an entry would have to name");
+    assert!(problem(&json!({"cause": "guarded"})).contains("does not say which address"));
     assert!(problem(&json!({"cause": "malformed"})).contains("it was not refused by the policy"));
     assert!(item(&record(&json!({"cause": "policy"})), Section::Deny).is_ok());
 }
