@@ -451,3 +451,6 @@ fn entry(asked: &Asked, loaded: &Loaded) -> Entry {
         traffic: None,
     }
 }
+
+#[cfg(test)]
+mod tests;

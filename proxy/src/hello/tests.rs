@@ -82,14 +82,14 @@ fn records(message: &[u8], size: usize) -> Vec<u8> {
     bytes
 }
 
-fn name(text: &str) -> Option<Host> {
-    Some(Host::parse(text.as_bytes()).unwrap())
+fn host(text: &str) -> Host {
+    Host::parse(text.as_bytes()).unwrap()
 }
 
 #[test]
 fn reads_the_server_name_of_a_real_hello() {
     let hello = read(&hello("allowed.test")).unwrap().unwrap();
-    assert_eq!(hello.server_name, name("allowed.test"));
+    assert_eq!(hello.server_name, Some(host("allowed.test")));
     assert!(!hello.has_ech);
 }
 
@@ -108,7 +108,11 @@ fn borders_between_records_mean_nothing() {
     for size in [1, 2, 7, 100] {
         let bytes = records(message, size);
         let hello = read(&bytes).unwrap().unwrap();
-        assert_eq!(hello.server_name, name("allowed.test"), "records of {size}");
+        assert_eq!(
+            hello.server_name,
+            Some(host("allowed.test")),
+            "records of {size}"
+        );
     }
 }
 
@@ -117,7 +121,7 @@ fn names_are_compared_in_lower_case_and_without_a_final_dot() {
     let hello = read(&hello_with(&usual(Some(b"ALLOWED.Test"))))
         .unwrap()
         .unwrap();
-    assert_eq!(hello.server_name, name("allowed.test"));
+    assert_eq!(hello.server_name, Some(host("allowed.test")));
 }
 
 #[test]
@@ -125,7 +129,7 @@ fn sees_encrypted_client_hello_and_the_outer_name() {
     let mut extensions = usual(Some(b"outer.test"));
     extensions.push(ech());
     let hello = read(&hello_with(&extensions)).unwrap().unwrap();
-    assert_eq!(hello.server_name, name("outer.test"));
+    assert_eq!(hello.server_name, Some(host("outer.test")));
     assert!(hello.has_ech);
 }
 
@@ -134,7 +138,7 @@ fn an_address_in_the_place_of_a_name_is_seen() {
     let hello = read(&hello_with(&usual(Some(b"127.0.0.1"))))
         .unwrap()
         .unwrap();
-    assert_eq!(hello.server_name, name("127.0.0.1"));
+    assert_eq!(hello.server_name, Some(host("127.0.0.1")));
 }
 
 #[test]

@@ -142,10 +142,12 @@ fn from_error(error: &NetError) -> Family {
     let NetError::Dns(DnsError::NoRecordsFound(none)) = error else {
         return Family::failed(Failure::Servers);
     };
-    let failure = match none.response_code {
-        ResponseCode::NXDomain => Failure::NoSuchName,
-        ResponseCode::NoError => Failure::NoAddress,
-        _ => Failure::Servers,
+    let failure = if none.response_code == ResponseCode::NXDomain {
+        Failure::NoSuchName
+    } else if none.response_code == ResponseCode::NoError {
+        Failure::NoAddress
+    } else {
+        Failure::Servers
     };
     let ttl = none.negative_ttl.map(|ttl| Duration::from_secs(ttl.into()));
     Family {
@@ -163,11 +165,10 @@ fn follow(asked: &Name, records: &[Record]) -> Result<(Vec<IpAddr>, Duration), F
         let mut addresses = Vec::new();
         let mut alias = None;
         for record in records.iter().filter(|record| record.name == *owner) {
-            match &record.data {
-                RData::A(address) => addresses.push((IpAddr::V4(address.0), record.ttl)),
-                RData::AAAA(address) => addresses.push((IpAddr::V6(address.0), record.ttl)),
-                RData::CNAME(target) => alias = Some((&target.0, record.ttl)),
-                _ => {}
+            if let Some(address) = record.data.ip_addr() {
+                addresses.push((address, record.ttl));
+            } else if let RData::CNAME(target) = &record.data {
+                alias = Some((&target.0, record.ttl));
             }
         }
         if !addresses.is_empty() {
@@ -359,4 +360,4 @@ impl RuntimeProvider for Sockets {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -67,8 +67,9 @@ fn assert_end(entry: &Entry, by: EndedBy, cause: Cause, moved: (u64, u64)) {
     assert_eq!((traffic.up, traffic.down), moved);
 }
 
-fn reset(stream: TcpStream) {
-    SockRef::from(&stream)
+/// Makes the end of this stream a reset.
+fn arm(stream: &TcpStream) {
+    SockRef::from(stream)
         .set_linger(Some(Duration::ZERO))
         .unwrap();
 }
@@ -136,7 +137,8 @@ fn an_origin_that_closes_first_is_named() {
 fn a_reset_is_passed_on_as_a_reset_both_ways() {
     local(async {
         let mut bed = bed(config(), b"").await;
-        reset(bed.client);
+        arm(&bed.client);
+        drop(bed.client);
         assert!(is_reset(&mut bed.origin).await);
         bed.task.await.unwrap();
         let entry = bed.records.take().pop().unwrap();
@@ -144,7 +146,8 @@ fn a_reset_is_passed_on_as_a_reset_both_ways() {
     });
     local(async {
         let mut bed = bed(config(), b"").await;
-        reset(bed.origin);
+        arm(&bed.origin);
+        drop(bed.origin);
         assert!(is_reset(&mut bed.client).await);
         bed.task.await.unwrap();
         let entry = bed.records.take().pop().unwrap();

@@ -1,0 +1,159 @@
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use moat_policy::address::AddressClass;
+use moat_policy::record::{Cause, Event};
+use moat_policy::verdict::Effect;
+
+use super::{Permit, addresses, request, unreached};
+use crate::config::{Config, Mode};
+use crate::dial::dial;
+use crate::refusal::Refusal;
+use crate::testing::{self, Records, asked, config, listener, local};
+use crate::worker::Worker;
+
+fn judged(worker: &Worker, target: &str, answers: &[&str]) -> Result<Permit, Refusal> {
+    let permit = request(worker, asked(worker, target), None, None)?;
+    let answers: Arc<[IpAddr]> = answers.iter().map(|text| text.parse().unwrap()).collect();
+    addresses(worker, &permit, &answers)?;
+    Ok(permit)
+}
+
+fn events(records: &Records) -> Vec<(Event, Option<Effect>, Cause)> {
+    let records = records.take();
+    records
+        .iter()
+        .map(|entry| (entry.event, entry.effect, entry.cause))
+        .collect()
+}
+
+/// What asking for these targets gives, each with these answers, under a policy.
+fn under(entries: &[&str], config: Config, own: &[&str], test: impl FnOnce(&Worker, &Records)) {
+    let policy = testing::policy(entries);
+    local(async {
+        let (worker, records) = testing::worker(policy, config, own);
+        test(&worker, &records);
+    });
+}
+
+#[test]
+fn a_decision_makes_one_record_whatever_its_stage() {
+    under(&["allowed.test"], config(), &[], |worker, records| {
+        assert!(judged(worker, "denied.test:443", &[]).is_err());
+        assert_eq!(
+            events(records),
+            [(Event::Decision, Some(Effect::Deny), Cause::Default)]
+        );
+        assert!(judged(worker, "allowed.test:443", &["10.0.0.1"]).is_err());
+        assert_eq!(
+            events(records),
+            [(Event::Decision, Some(Effect::Deny), Cause::Guarded)]
+        );
+        assert!(judged(worker, "allowed.test:443", &["93.184.216.34"]).is_ok());
+        assert_eq!(
+            events(records),
+            [(Event::Decision, Some(Effect::Allow), Cause::Policy)]
+        );
+    });
+}
+
+#[test]
+fn a_name_that_does_not_resolve_is_an_allow_and_a_close() {
+    under(&["allowed.test"], config(), &[], |worker, records| {
+        let permit = request(worker, asked(worker, "allowed.test:443"), None, None).unwrap();
+        assert!(events(records).is_empty());
+        unreached(worker, &permit, &Refusal::dns("no such name", false));
+        let expected = [
+            (Event::Decision, Some(Effect::Allow), Cause::Policy),
+            (Event::Close, Some(Effect::Allow), Cause::Dns),
+        ];
+        assert_eq!(events(records), expected);
+    });
+}
+
+#[test]
+fn one_guarded_address_refuses_the_whole_name() {
+    under(&["allowed.test"], config(), &[], |worker, records| {
+        let refusal =
+            judged(worker, "allowed.test:443", &["93.184.216.34", "fd00::1"]).unwrap_err();
+        assert_eq!(refusal.class, Some(AddressClass::Private));
+        assert_eq!(records.take()[0].address, Some("fd00::1".parse().unwrap()));
+    });
+}
+
+#[test]
+fn own_listeners_are_never_openable_in_any_spelling() {
+    let entries = ["*:*", "127.0.0.0/8:*", "[::1]:*", "localhost:*"];
+    let own = ["127.0.0.1:3128", "[::1]:3128", "0.0.0.0:9128"];
+    let literals = [
+        "127.0.0.1:3128",
+        "[::ffff:127.0.0.1]:3128",
+        "[::1]:3128",
+        "127.0.0.9:9128",
+        "0.0.0.0:3128",
+        "[::]:9128",
+    ];
+    under(&entries, config(), &own, |worker, _| {
+        for literal in literals {
+            let (host, _) = literal.rsplit_once(':').unwrap();
+            let address = host.trim_matches(['[', ']']);
+            let refusal = judged(worker, literal, &[address]).unwrap_err();
+            assert_eq!(refusal.status, 403, "{literal}");
+        }
+        let refusal = judged(worker, "me.test:3128", &["127.0.0.1"]).unwrap_err();
+        assert_eq!(refusal.class, Some(AddressClass::Listener));
+        assert!(judged(worker, "localhost:3128", &["::1", "127.0.0.1"]).is_err());
+        assert!(judged(worker, "127.0.0.1:3129", &["127.0.0.1"]).is_ok());
+    });
+}
+
+#[test]
+fn observing_overrules_defaults_and_nothing_else() {
+    let config = Config {
+        mode: Mode::Observe,
+        ..config()
+    };
+    under(
+        &["allowed.test"],
+        config,
+        &["127.0.0.1:3128"],
+        |worker, records| {
+            assert!(judged(worker, "unlisted.test:443", &["93.184.216.34"]).is_ok());
+            let record = records.take().remove(0);
+            assert_eq!(
+                (record.effect, record.enforced),
+                (Some(Effect::Deny), false)
+            );
+            assert!(judged(worker, "unlisted.test:443", &["127.0.0.1"]).is_err());
+            assert!(judged(worker, "127.0.0.1:80", &["127.0.0.1"]).is_err());
+            assert!(judged(worker, "127.0.0.1:3128", &["127.0.0.1"]).is_err());
+        },
+    );
+}
+
+#[test]
+fn a_permit_is_void_past_the_end_of_its_rule() {
+    let end = time::OffsetDateTime::now_utc() + Duration::from_hours(1);
+    let end = end
+        .format(&time::format_description::well_known::Rfc3339)
+        .unwrap();
+    let text = format!(
+        "version: 1\nallow: [{{id: a, net: [{{cidr: 127.0.0.1/32, ports: \"*\", until: {end}}}]}}]\n"
+    );
+    local(async {
+        let (_listener, address) = listener().await;
+        let policy = testing::policy_text(&text);
+        let (worker, _records) = testing::worker(policy, config(), &[]);
+        let permit = request(&worker, asked(&worker, &address), None, None).unwrap();
+        let now = SystemTime::now();
+        assert!(permit.is_valid(now));
+        assert!(!permit.is_valid(now + Duration::from_secs(3601)));
+        let answers = Arc::from(["127.0.0.1".parse::<IpAddr>().unwrap()]);
+        let checked = addresses(&worker, &permit, &answers).unwrap();
+        let (_stream, ticket) = dial(permit, &checked, Duration::from_secs(5))
+            .await
+            .unwrap();
+        assert_eq!(ticket.target().to_string(), address);
+    });
+}
