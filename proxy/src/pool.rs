@@ -109,6 +109,9 @@ impl Pool {
     /// Takes a connection back once it is ready for another request; one that ends first, or has
     /// no room here, is closed.
     pub(crate) fn give_back(&self, key: Key, mut upstream: Upstream) {
+        if upstream.sender.is_ready() {
+            return self.keep(key, upstream);
+        }
         let pool = self.clone();
         tokio::task::spawn_local(async move {
             if upstream.sender.ready().await.is_ok() {

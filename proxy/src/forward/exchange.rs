@@ -144,6 +144,7 @@ impl Exchange {
             self.tunnel(client, switched).await;
             return None;
         }
+        self.close();
         let refusal = match stop {
             Stop::Cut => return None,
             Stop::Stalled => Some(Refusal::stalled()),
@@ -332,15 +333,20 @@ impl Exchange {
         };
         tunnel::serve(&self.worker, ticket, client, upstream, early).await;
     }
-}
 
-impl Drop for Exchange {
-    fn drop(&mut self) {
+    /// Writes the close record, unless there is one or a tunnel will write it.
+    fn close(&self) {
         if let Some(ticket) = self.ticket.take() {
             let (cause, by) = self.end.get();
             let moved = (self.moved.up.get(), self.moved.down.get());
             authorize::closed(&self.worker, &ticket, cause, moved, by);
         }
+    }
+}
+
+impl Drop for Exchange {
+    fn drop(&mut self) {
+        self.close();
     }
 }
 
