@@ -90,3 +90,6 @@ async fn refuse(worker: &Worker, mut stream: ClientStream, actor: &Arc<Actor>, r
     authorize::unread(worker, unread, refusal);
     linger::say(&mut stream, &bytes).await;
 }
+
+#[cfg(test)]
+mod tests;

@@ -19,6 +19,10 @@ pub(crate) const MAX_HEADERS: usize = 100;
 
 /// A head that passed, as far as doors need it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each says one thing of its own"
+)]
 pub(crate) struct Head<'a> {
     /// As sent; methods are case-sensitive (RFC 9110, section 9.1).
     pub(crate) method: &'a str,
@@ -208,6 +212,10 @@ fn fault(error: httparse::Error) -> Refusal {
 
 /// What the headers say, gathered one by one.
 #[derive(Debug, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each says one thing of its own"
+)]
 struct Fields<'a> {
     host: Option<&'a str>,
     length: Option<u64>,
@@ -276,7 +284,7 @@ impl<'a> Fields<'a> {
 
     fn framing(&self, version: Version) -> Result<Framing, Refusal> {
         match (self.length, self.chunked) {
-            (None, false) | (Some(0), false) => Ok(Framing::Empty),
+            (None | Some(0), false) => Ok(Framing::Empty),
             (Some(length), false) => Ok(Framing::Length(length)),
             (Some(_), true) => Err(Refusal::malformed(
                 "both Content-Length and Transfer-Encoding",

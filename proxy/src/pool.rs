@@ -121,6 +121,7 @@ impl Pool {
     }
 
     /// How many connections wait.
+    #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.0.borrow().total
     }

@@ -9,17 +9,6 @@ use moat_policy::address::AddressClass;
 use moat_policy::record::Cause;
 use moat_policy::verdict::{Basis, Effect, Rule, Verdict};
 
-/// Whose fault it is.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Side {
-    /// What came in is wrong or not allowed.
-    Client,
-    /// The name or the origin failed.
-    Upstream,
-    /// The proxy itself cannot serve now.
-    Moat,
-}
-
 /// A request that ends here.
 #[derive(Clone, Debug)]
 pub(crate) struct Refusal {
@@ -56,14 +45,7 @@ impl Refusal {
             class: None,
             address: None,
             detail: detail.into(),
-            error: match cause {
-                Cause::Policy | Cause::Default => "http_request_denied",
-                Cause::Guarded => "destination_ip_prohibited",
-                Cause::Malformed | Cause::Sni | Cause::Host | Cause::Limit | Cause::Auth => {
-                    "http_request_error"
-                }
-                _ => "proxy_internal_error",
-            },
+            error: default_error(cause),
         }
     }
 
@@ -84,6 +66,7 @@ impl Refusal {
             Effect::Deny,
             "the head is larger than 16 KiB or 100 headers",
         )
+        .with_error("http_request_error")
     }
 
     /// A head that did not arrive in time.
@@ -225,14 +208,20 @@ impl Refusal {
             "the proxy has no room for another connection",
         )
     }
+}
 
-    /// Whose fault it is.
-    pub(crate) fn side(&self) -> Side {
-        match self.cause {
-            Cause::Dns | Cause::Connect | Cause::Upstream => Side::Upstream,
-            Cause::Timeout if self.status == 504 => Side::Upstream,
-            Cause::Audit | Cause::Shutdown => Side::Moat,
-            _ => Side::Client,
-        }
+/// The error type that most refusals of a cause have.
+fn default_error(cause: Cause) -> &'static str {
+    if matches!(cause, Cause::Policy | Cause::Default) {
+        "http_request_denied"
+    } else if cause == Cause::Guarded {
+        "destination_ip_prohibited"
+    } else if matches!(
+        cause,
+        Cause::Malformed | Cause::Sni | Cause::Host | Cause::Auth
+    ) {
+        "http_request_error"
+    } else {
+        "proxy_internal_error"
     }
 }

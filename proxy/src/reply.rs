@@ -303,17 +303,18 @@ pub(crate) fn over_limit(id: EventId) -> Vec<u8> {
 
 /// The reply code of SOCKS5 for a refusal (RFC 1928, section 6).
 pub(crate) fn socks_code(refusal: &Refusal) -> u8 {
-    match refusal.cause {
-        Cause::Policy
-        | Cause::Default
-        | Cause::Guarded
-        | Cause::Auth
-        | Cause::Sni
-        | Cause::Host => 2,
-        Cause::Dns => 4,
-        Cause::Timeout => 6,
-        Cause::Connect => 5,
-        _ => 1,
+    let cause = refusal.cause;
+    let ruled = matches!(cause, Cause::Policy | Cause::Default | Cause::Guarded);
+    if ruled || matches!(cause, Cause::Auth | Cause::Sni | Cause::Host) {
+        2
+    } else if cause == Cause::Dns {
+        4
+    } else if cause == Cause::Connect {
+        5
+    } else if cause == Cause::Timeout {
+        6
+    } else {
+        1
     }
 }
 

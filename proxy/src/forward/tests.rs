@@ -155,10 +155,8 @@ fn judges_every_request_of_a_connection_anew_and_reuses_upstreams() {
         let mut requests = get(&origin.address, "/1", "");
         requests += &get("denied.test", "/", "");
         requests += &get(&origin.address, "/2", "");
-        requests += &format!(
-            "POST http://{0}/3 HTTP/1.1\r\nHost: {0}\r\nContent-Length: 3\r\n\r\nabc",
-            origin.address
-        );
+        let post = get(&origin.address, "/3", "Content-Length: 3\r\n");
+        requests += &(post.replacen("GET", "POST", 1) + "abc");
         requests += &get(&origin.address, "/4", LAST);
         let answer = exchange(&worker, &requests).await;
         let statuses: Vec<&str> = answer
