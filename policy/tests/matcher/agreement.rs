@@ -11,7 +11,7 @@ use moat_policy::request::{Request, Target};
 use moat_policy::verdict::Effect;
 
 use crate::generate::{Numbers, host_near, list, pattern};
-use crate::naive::matches_name;
+use crate::naive::{Endings, matches_name};
 
 const DENY: Defaults = Defaults {
     net: Effect::Deny,
@@ -21,6 +21,7 @@ const DENY: Defaults = Defaults {
 /// The rules that the two matchers name for the hosts, host by host; the number of hits.
 fn agree(policy: &Policy, list: &EntryList, hosts: &[String]) -> usize {
     let mut hits = 0;
+    let endings = Endings::new(list.entries.iter().map(|entry| &entry.pattern));
     for host in hosts {
         let name = HostName::parse(host).unwrap();
         let target = Target {
@@ -28,10 +29,11 @@ fn agree(policy: &Policy, list: &EntryList, hosts: &[String]) -> usize {
             port: Port::HTTPS,
         };
         let verdict = policy.decide(&Request::connection(&target, SystemTime::UNIX_EPOCH));
-        let naive = list
-            .entries
-            .iter()
-            .find(|entry| matches_name(&entry.pattern, host));
+        let naive = endings
+            .first(host, |index| {
+                matches_name(&list.entries[index].pattern, host)
+            })
+            .map(|index| &list.entries[index]);
         match (verdict.rule, naive) {
             (Some(rule), Some(entry)) => {
                 assert!(Arc::ptr_eq(rule, &entry.rule), "{host}: {rule:?} {entry:?}");
