@@ -13,6 +13,7 @@ pub mod diagnostic;
 pub mod document;
 pub mod edit;
 pub mod entry;
+pub mod explain;
 pub mod fuzz;
 pub mod gate;
 pub mod host;

@@ -1,0 +1,311 @@
+//! Why a request is judged as it is, which entries came close, and what would change it.
+//!
+//! The verdict is the policy's own; what is added here looks at one entry after the other, so it
+//! is for people who ask and never on the way of a request.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::address::{AddressClass, is_localhost_name};
+use crate::compile::{self, Compiled, Filed};
+use crate::entry::Entry;
+use crate::host::Host;
+use crate::http::{Match, RequestPath};
+use crate::layer;
+use crate::port::{Port, PortSet};
+use crate::request::{Request, Surface, Target};
+use crate::verdict::{Basis, Effect, Layer, Rule, Verdict};
+
+/// The most entries that are shown.
+const MOST: usize = 5;
+
+/// All that there is to say about one request.
+#[derive(Debug)]
+pub struct Explanation<'c> {
+    /// What the policy says.
+    pub verdict: Verdict<'c>,
+    /// The entries that let something through and came close, the nearest first; none for a
+    /// request that is allowed.
+    pub near: Vec<Near>,
+    /// What would let the request through.
+    pub change: Change,
+}
+
+impl Explanation<'_> {
+    /// The allow entry that came closest.
+    pub fn nearest_allowed(&self) -> Option<&Near> {
+        let mut near = self.near.iter();
+        near.find(|near| near.rule.effect == Effect::Allow)
+    }
+}
+
+/// An entry that came close.
+#[derive(Clone, Debug)]
+pub struct Near {
+    /// The entry.
+    pub rule: Arc<Rule>,
+    /// What kept it from deciding.
+    pub miss: Miss,
+}
+
+impl fmt::Display for Near {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Rule {
+            entry,
+            effect,
+            file,
+            line,
+            ..
+        } = &*self.rule;
+        write!(f, "{effect} `{entry}` in {file}:{line}")?;
+        if let Some(preset) = &self.rule.preset {
+            write!(f, " (preset `{preset}`)")?;
+        }
+        write!(f, ": {}", self.miss)
+    }
+}
+
+/// What kept an entry from deciding, the smallest difference first.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "a new difference must be shown everywhere"
+)]
+pub enum Miss {
+    /// It matches, and something stricter matches too.
+    Overruled,
+    /// It names other ports.
+    Ports(PortSet),
+    /// It names methods or paths, and in a tunnel neither is seen.
+    Unseen,
+    /// It names other methods or paths.
+    Http,
+    /// Its time is over.
+    Expired,
+    /// An exclusion of its list takes the host out.
+    Excluded,
+    /// It is for fetch tools alone.
+    FetchOnly,
+    /// It names another host of the same domain.
+    Relative,
+}
+
+impl fmt::Display for Miss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Overruled => f.write_str("it matches, and something stricter does too"),
+            Self::Ports(ports) => write!(f, "the host is right, its ports are {ports}"),
+            Self::Unseen => {
+                f.write_str("it names methods or paths, which cannot be seen in this request")
+            }
+            Self::Http => f.write_str("the host is right, its methods or paths are others"),
+            Self::Expired => f.write_str("its time is over"),
+            Self::Excluded => f.write_str("an exclusion of its list takes this host out"),
+            Self::FetchOnly => f.write_str("it is for fetch tools alone"),
+            Self::Relative => f.write_str("another host of the same domain"),
+        }
+    }
+}
+
+/// What would let a request through.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "a new way out must be shown everywhere"
+)]
+pub enum Change {
+    /// Nothing needs to change.
+    None,
+    /// This entry in an allow group.
+    Allow(String),
+    /// The entry that denies has to go: nothing overrules it.
+    Remove(Arc<Rule>),
+    /// The entry that asks wins over an allow of the user: it comes from a more trusted file, or
+    /// from the project, whose asks always count.
+    Outrank(Arc<Rule>),
+    /// Only the machine's file can allow.
+    Exclusive,
+    /// Nothing can open an address of this class.
+    Never(AddressClass),
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => f.write_str("nothing: it is allowed"),
+            Self::Allow(entry) => write!(f, "`moat allow {entry}`"),
+            Self::Remove(rule) => write!(
+                f,
+                "removing or narrowing `{}` in {}:{}: a deny always wins",
+                rule.entry, rule.file, rule.line
+            ),
+            Self::Outrank(rule) => {
+                if rule.layer > Layer::User {
+                    write!(
+                        f,
+                        "an allow entry in the {} policy, or ",
+                        rule.layer.as_str()
+                    )?;
+                }
+                write!(
+                    f,
+                    "removing `{}` in {}:{}",
+                    rule.entry, rule.file, rule.line
+                )
+            }
+            Self::Exclusive => {
+                f.write_str("an allow entry in the machine's policy, which is exclusive")
+            }
+            Self::Never(class) => write!(f, "nothing: {class} addresses are never dialled"),
+        }
+    }
+}
+
+/// Explains one request.
+pub fn explain<'c>(compiled: &'c Compiled, request: &Request<'_>) -> Explanation<'c> {
+    let verdict = compiled.policy.decide(request);
+    let near = if verdict.effect == Effect::Allow {
+        Vec::new()
+    } else {
+        near(compiled, request, &verdict)
+    };
+    Explanation {
+        near,
+        change: change(compiled, request.target, &verdict),
+        verdict,
+    }
+}
+
+/// The entry that opens one host on one port: for a literal or guarded address the address
+/// itself, never a name.
+/// The names below `localhost` are the one address that `localhost` is.
+pub fn opening_entry(host: &Host, port: Port) -> String {
+    let host = match host {
+        Host::Name(name) if is_localhost_name(name) => "localhost".to_owned(),
+        Host::Name(_) | Host::Address(_) => host.to_string(),
+    };
+    if PortSet::web().contains(port) {
+        host
+    } else {
+        format!("{host}:{port}")
+    }
+}
+
+fn change(compiled: &Compiled, target: &Target, verdict: &Verdict<'_>) -> Change {
+    match (verdict.effect, verdict.basis, verdict.rule) {
+        (Effect::Allow, ..) => Change::None,
+        (_, Basis::Guarded(class), _) if !class.is_openable() => Change::Never(class),
+        (Effect::Deny, _, Some(rule)) => Change::Remove(Arc::clone(rule)),
+        _ if layer::is_exclusive(&compiled.layers) => Change::Exclusive,
+        (_, _, Some(rule)) if rule.layer != Layer::User => Change::Outrank(Arc::clone(rule)),
+        _ => Change::Allow(opening_entry(&target.host, target.port)),
+    }
+}
+
+fn near(compiled: &Compiled, request: &Request<'_>, verdict: &Verdict<'_>) -> Vec<Near> {
+    let look = Look {
+        request,
+        path: request.path.map(RequestPath::new),
+        domain: request
+            .target
+            .host
+            .name()
+            .and_then(|name| psl::domain_str(name.as_str())),
+    };
+    let mut found: Vec<(usize, Near)> = Vec::new();
+    for filed in compile::file(&compiled.layers) {
+        if filed.list.effect == Effect::Deny {
+            continue;
+        }
+        for entry in &filed.list.entries {
+            if verdict.rule.is_some_and(|rule| **rule == *entry.rule) {
+                continue;
+            }
+            if let Some(miss) = look.miss(&filed, entry) {
+                let rule = Arc::clone(&entry.rule);
+                let distance = look.distance(entry, &miss);
+                found.push((distance, Near { rule, miss }));
+                if found.len() > MOST.saturating_mul(16) {
+                    found.sort_by_key(|(distance, _)| *distance);
+                    found.truncate(MOST);
+                }
+            }
+        }
+    }
+    found.sort_by_key(|(distance, _)| *distance);
+    found.truncate(MOST);
+    found.into_iter().map(|(_, near)| near).collect()
+}
+
+struct Look<'r> {
+    request: &'r Request<'r>,
+    path: Option<RequestPath<'r>>,
+    /// The registrable domain of the host.
+    domain: Option<&'r str>,
+}
+
+impl Look<'_> {
+    /// What keeps an entry that lets something through from deciding; `None` if it is far off.
+    fn miss(&self, filed: &Filed<'_>, entry: &Entry) -> Option<Miss> {
+        let Target { host, port } = self.request.target;
+        if !entry.pattern.matches(host) {
+            return self.is_relative(entry).then_some(Miss::Relative);
+        }
+        let excludes = filed
+            .list
+            .exclusions
+            .iter()
+            .any(|one| one.ports.contains(*port) && one.pattern.matches(host));
+        let http = entry.http.as_ref().map_or(Match::Yes, |rule| {
+            rule.judge(self.request.method, self.path.as_ref())
+        });
+        let is_over = entry.until.is_some_and(|until| until <= self.request.now);
+        Some(if !entry.ports.contains(*port) {
+            Miss::Ports(entry.ports.clone())
+        } else if excludes {
+            Miss::Excluded
+        } else if is_over {
+            Miss::Expired
+        } else if filed.list.surface == Surface::Fetch && self.request.surface == Surface::Net {
+            Miss::FetchOnly
+        } else {
+            match http {
+                Match::Yes => Miss::Overruled,
+                Match::Unknown => Miss::Unseen,
+                Match::No => Miss::Http,
+            }
+        })
+    }
+
+    fn is_relative(&self, entry: &Entry) -> bool {
+        let Some(domain) = self.domain else {
+            return false;
+        };
+        let name = entry.pattern.to_string();
+        name.strip_suffix(domain)
+            .is_some_and(|front| front.is_empty() || front.ends_with('.'))
+    }
+
+    /// The order in which differences are shown; among relatives the longer common tail first.
+    fn distance(&self, entry: &Entry, miss: &Miss) -> usize {
+        match miss {
+            Miss::Overruled => 0,
+            Miss::Ports(_) => 1,
+            Miss::Unseen => 2,
+            Miss::Http => 3,
+            Miss::Expired => 4,
+            Miss::Excluded => 5,
+            Miss::FetchOnly => 6,
+            Miss::Relative => {
+                let host = self.request.target.host.to_string();
+                let name = entry.pattern.to_string();
+                let pairs = host.rsplit('.').zip(name.rsplit('.'));
+                let common = pairs.take_while(|(a, b)| a == b).count();
+                1000_usize.saturating_sub(common)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
