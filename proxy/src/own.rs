@@ -1,6 +1,6 @@
 //! Where the proxy itself listens: addresses that nobody may reach through it.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// The proxy's own TCP listeners, the admin listener among them.
 #[derive(Clone, Debug, Default)]
@@ -20,10 +20,16 @@ impl OwnListeners {
             let listening = own.ip().to_canonical();
             own.port() == port
                 && (listening == address
+                    || is_localhost(listening) && is_localhost(address)
                     || listening.is_unspecified()
                         && (local || address.is_loopback() || address.is_unspecified()))
         })
     }
+}
+
+/// 127.0.0.1 and ::1 are one resource: what opens one opens the other, so both are the proxy's.
+fn is_localhost(address: IpAddr) -> bool {
+    address == Ipv4Addr::LOCALHOST || address == Ipv6Addr::LOCALHOST
 }
 
 #[cfg(test)]
@@ -39,6 +45,9 @@ mod tests {
     fn holds_its_address_in_every_spelling() {
         assert!(holds(&["127.0.0.1:3128"], "127.0.0.1", 3128, false));
         assert!(holds(&["127.0.0.1:3128"], "::ffff:127.0.0.1", 3128, false));
+        assert!(holds(&["127.0.0.1:3128"], "::1", 3128, false));
+        assert!(holds(&["[::1]:3128"], "127.0.0.1", 3128, false));
+        assert!(!holds(&["127.0.0.1:3128"], "127.0.0.2", 3128, true));
         assert!(!holds(&["127.0.0.1:3128"], "127.0.0.1", 3129, false));
         assert!(!holds(&["127.0.0.1:3128"], "192.0.2.1", 3128, false));
     }
