@@ -1,0 +1,461 @@
+//! Programs that people use, through the proxy: what works, and what they see when refused.
+
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+use crate::support::command::{Said, run};
+use crate::support::program::through;
+use crate::support::wait::wait_for;
+use crate::support::{Bed, Moat, bed};
+
+/// Runs curl with the proxy and the authority set.
+fn curl(bed: &Bed, moat: &Moat, arguments: &[&str]) -> Option<Said> {
+    let mut curl = bed.program("curl")?;
+    curl.args(["-sS", "--max-time", "5", "--cacert"])
+        .arg(bed.authority_file());
+    curl.args(["-x", &format!("http://{}", moat.address())]);
+    Some(run(curl.args(arguments)))
+}
+
+#[test]
+fn curl_fetches_over_http_and_https() {
+    bed(|bed| {
+        let moat = bed.moat().start();
+        for arguments in [
+            &["http://allowed.test/"][..],
+            &["https://allowed.test/"],
+            &["-0", "http://allowed.test/"],
+            &["-0", "https://allowed.test/"],
+            &["-p", "http://allowed.test/"],
+        ] {
+            let Some(said) = curl(bed, &moat, arguments) else {
+                return;
+            };
+            assert!(
+                said.stdout.contains("host allowed.test"),
+                "{arguments:?}: {said:?}"
+            );
+            assert_eq!(said.code, 0, "{arguments:?}: {said:?}");
+        }
+    });
+}
+
+#[test]
+fn curl_uploads_with_expect() {
+    bed(|bed| {
+        let moat = bed.moat().start();
+        let body = bed.write("body", vec![0; 100_000]);
+        let body = body.to_str().unwrap();
+        let start = Instant::now();
+        for url in ["http://allowed.test/put", "https://allowed.test/put"] {
+            let expect = "Expect: 100-continue";
+            let Some(said) = curl(bed, &moat, &["-T", body, "-H", expect, url]) else {
+                return;
+            };
+            assert!(said.stdout.contains("read 100000"), "{said:?}");
+        }
+        assert!(
+            start.elapsed() < Duration::from_secs(1),
+            "{:?}",
+            start.elapsed()
+        );
+    });
+}
+
+#[test]
+fn curl_reaches_through_socks() {
+    bed(|bed| {
+        let moat = bed.moat().start();
+        let proxy = format!("socks5h://{}", moat.address());
+        for url in ["http://allowed.test/", "https://allowed.test/"] {
+            let Some(said) = curl(bed, &moat, &["-x", &proxy, url]) else {
+                return;
+            };
+            assert!(said.stdout.contains("host allowed.test"), "{said:?}");
+        }
+        let Some(said) = curl(bed, &moat, &["-x", &proxy, "https://denied.test/"]) else {
+            return;
+        };
+        assert_eq!(said.code, 97, "{said:?}");
+    });
+}
+
+#[test]
+fn curl_shows_the_reason_of_a_refusal() {
+    bed(|bed| {
+        let moat = bed.moat().start();
+        let start = Instant::now();
+        let Some(said) = curl(bed, &moat, &["-v", "https://denied.test/"]) else {
+            return;
+        };
+        assert!(
+            start.elapsed() < Duration::from_secs(1),
+            "{:?}",
+            start.elapsed()
+        );
+        assert_eq!(said.code, 56, "{said:?}");
+        assert!(
+            said.stderr.contains("CONNECT tunnel failed, response 403"),
+            "{said:?}"
+        );
+        assert!(
+            said.stderr
+                .contains("403 denied.test:443 denied by default"),
+            "{said:?}"
+        );
+        let Some(said) = curl(bed, &moat, &["http://denied.test/"]) else {
+            return;
+        };
+        assert_eq!(said.code, 0, "{said:?}");
+        assert!(said.stdout.contains("moat allow denied.test"), "{said:?}");
+        let Some(said) = curl(bed, &moat, &["-T", "policy.yaml", "http://denied.test/"]) else {
+            return;
+        };
+        assert!(said.stdout.contains("moat allow denied.test"), "{said:?}");
+    });
+}
+
+#[test]
+fn curl_streams_each_event() {
+    bed(|bed| {
+        bed.origins.on("/sse", |stream, _| {
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n\r\ndata: 1\n\ndata: 2\n\n");
+            crate::support::origin::After::Close
+        });
+        let moat = bed.moat().start();
+        let Some(said) = curl(bed, &moat, &["-N", "http://allowed.test/sse"]) else {
+            return;
+        };
+        assert_eq!(said.stdout, "data: 1\n\ndata: 2\n\n", "{said:?}");
+    });
+}
+
+#[test]
+fn wget_fetches_and_shows_the_reason_of_a_refusal() {
+    bed(|bed| {
+        let moat = bed.moat().start();
+        let wget = |url: &str| {
+            let mut wget = bed.program("wget")?;
+            let ca = format!("--ca-certificate={}", bed.authority_file().display());
+            wget.args(["-nv", "-O", "-", "--tries=1", "--timeout=5", &ca, url]);
+            Some(run(through(&mut wget, &moat)))
+        };
+        for url in ["http://allowed.test/", "https://allowed.test/"] {
+            let Some(said) = wget(url) else { return };
+            assert!(said.stdout.contains("host allowed.test"), "{said:?}");
+        }
+        let Some(said) = wget("https://denied.test/") else {
+            return;
+        };
+        assert_ne!(said.code, 0, "{said:?}");
+        assert!(
+            said.stderr.contains("denied.test:443 denied by default"),
+            "{said:?}"
+        );
+        let Some(said) = wget("http://denied.test/") else {
+            return;
+        };
+        assert_eq!(said.code, 8, "{said:?}");
+        assert!(
+            said.stderr.contains("denied.test:80 denied by default"),
+            "{said:?}"
+        );
+    });
+}
+
+#[test]
+fn openssl_handshakes_with_the_permitted_name_only() {
+    bed(|bed| {
+        let moat = bed.moat().start();
+        let client = |host: &str, name: &str| {
+            let mut openssl = bed.program("openssl")?;
+            openssl.args([
+                "s_client",
+                "-proxy",
+                &moat.address().to_string(),
+                "-connect",
+                host,
+            ]);
+            openssl
+                .args(["-servername", name, "-CAfile"])
+                .arg(bed.authority_file());
+            Some(run(&mut openssl))
+        };
+        let Some(said) = client("allowed.test:443", "allowed.test") else {
+            return;
+        };
+        assert!(said.stdout.contains("BEGIN CERTIFICATE"), "{said:?}");
+        assert!(said.stdout.contains("Verification: OK"), "{said:?}");
+        let before = bed.origins.everything();
+        let Some(said) = client("allowed.test:443", "denied.test") else {
+            return;
+        };
+        assert!(said.stdout.contains("no peer certificate"), "{said:?}");
+        assert_eq!(bed.origins.everything(), before);
+        let Some(said) = client("denied.test:443", "denied.test") else {
+            return;
+        };
+        assert!(
+            said.stderr
+                .contains("403 denied.test:443 denied by default"),
+            "{said:?}"
+        );
+    });
+}
+
+#[test]
+fn python_requests_fetches_and_raises_the_reason() {
+    bed(|bed| {
+        let moat = bed.moat().start();
+        let script = "import requests, sys\n\
+                      r = requests.get(sys.argv[1], verify=sys.argv[2], timeout=5)\n\
+                      print(r.status_code, r.reason, r.text)\n";
+        let fetch = |url: &str| {
+            let mut python = bed.tool("venv/bin/python")?;
+            python.args(["-c", script, url]).arg(bed.authority_file());
+            Some(run(through(&mut python, &moat)))
+        };
+        for url in ["http://allowed.test/", "https://allowed.test/"] {
+            let Some(said) = fetch(url) else { return };
+            assert!(said.stdout.contains("host allowed.test"), "{said:?}");
+        }
+        let Some(said) = fetch("https://denied.test/") else {
+            return;
+        };
+        assert!(
+            said.stderr
+                .contains("403 denied.test:443 denied by default"),
+            "{said:?}"
+        );
+        let Some(said) = fetch("http://denied.test/") else {
+            return;
+        };
+        assert!(
+            said.stdout
+                .starts_with("403 denied.test:80 denied by default"),
+            "{said:?}"
+        );
+    });
+}
+
+#[test]
+fn python_websockets_talks_and_raises_the_status() {
+    bed(|bed| {
+        let moat = bed.moat().start();
+        let serve = "import asyncio\nfrom websockets.asyncio.server import serve\n\
+                     async def echo(ws):\n  async for m in ws: await ws.send(m)\n\
+                     async def main():\n  async with serve(echo, '127.0.0.2', 9100) as s:\n    \
+                     await s.serve_forever()\nasyncio.run(main())\n";
+        let talk = "import asyncio, sys\nfrom websockets.asyncio.client import connect\n\
+                    async def main():\n  async with connect(sys.argv[1], proxy=sys.argv[2]) as ws:\n    \
+                    await ws.send('hello'); print(await ws.recv())\nasyncio.run(main())\n";
+        let Some(mut server) = bed.tool("venv/bin/python") else {
+            return;
+        };
+        let _server = bed.serve(server.args(["-c", serve]));
+        wait_for("the server", || TcpStream::connect("127.0.0.2:9100").ok());
+        let proxy = format!("http://{}", moat.address());
+        let Some(mut client) = bed.tool("venv/bin/python") else {
+            return;
+        };
+        let said = run(client.args(["-c", talk, "ws://svc.allowed.test:9100/", &proxy]));
+        assert_eq!(said.stdout, "hello\n", "{said:?}");
+        let Some(mut client) = bed.tool("venv/bin/python") else {
+            return;
+        };
+        let said = run(client.args(["-c", talk, "ws://denied.test:9100/", &proxy]));
+        assert!(said.stderr.contains("403"), "{said:?}");
+    });
+}
+
+#[test]
+fn node_fetch_goes_through_a_proxy_agent() {
+    bed(|bed| {
+        let moat = bed.moat().start();
+        let script = "const { fetch, ProxyAgent } = require('undici');\n\
+                      const dispatcher = new ProxyAgent(process.argv[2]);\n\
+                      fetch(process.argv[1], { dispatcher })\n\
+                      .then(async r => console.log(r.status, await r.text()))\n\
+                      .catch(e => { console.error(e.cause ?? e); process.exit(1) });\n";
+        let fetch = |url: &str| {
+            let mut node = bed.node()?;
+            node.env("NODE_EXTRA_CA_CERTS", bed.authority_file());
+            let proxy = format!("http://{}", moat.address());
+            Some(run(node.args(["-e", script, url, &proxy])))
+        };
+        for url in ["http://allowed.test/", "https://allowed.test/"] {
+            let Some(said) = fetch(url) else { return };
+            assert!(said.stdout.contains("host allowed.test"), "{said:?}");
+        }
+        let Some(said) = fetch("https://denied.test/") else {
+            return;
+        };
+        assert_eq!(said.code, 1, "{said:?}");
+        assert!(said.stderr.contains("403"), "{said:?}");
+    });
+}
+
+#[test]
+fn ssh_goes_through_connect_and_socks() {
+    bed(|bed| {
+        if bed.program("nc").is_none() || !start_sshd(bed) {
+            return;
+        }
+        let moat = bed.moat().start();
+        let address = moat.address();
+        let ssh = |kind: &str, host: &str| {
+            let mut ssh = bed.program("ssh")?;
+            let command = format!("ProxyCommand=nc -X {kind} -x {address} %h %p");
+            ssh.args(["-F", "none", "-i", "key", "-p", "2222", "-o", &command]);
+            ssh.args([
+                "-o",
+                "StrictHostKeyChecking=no",
+                "-o",
+                "UserKnownHostsFile=known",
+            ]);
+            ssh.args(["-o", "BatchMode=yes", &format!("root@{host}"), "echo there"]);
+            Some(run(&mut ssh))
+        };
+        for kind in ["connect", "5"] {
+            let start = Instant::now();
+            let Some(said) = ssh(kind, "svc.allowed.test") else {
+                return;
+            };
+            assert_eq!(said.stdout, "there\n", "{kind}: {said:?}");
+            assert!(
+                start.elapsed() < Duration::from_secs(3),
+                "{:?}",
+                start.elapsed()
+            );
+            let Some(said) = ssh(kind, "denied.test") else {
+                return;
+            };
+            assert_eq!(said.code, 255, "{said:?}");
+            let shown = if kind == "connect" {
+                "403 denied.test:2222"
+            } else {
+                "not allowed"
+            };
+            assert!(said.stderr.contains(shown), "{kind}: {said:?}");
+        }
+    });
+}
+
+/// An ssh server on port 2222 that knows one key; false where it cannot start.
+fn start_sshd(bed: &Bed) -> bool {
+    let (Some(mut sshd), Some(_)) = (bed.program("sshd"), bed.program("ssh-keygen")) else {
+        return false;
+    };
+    for file in ["key", "host"] {
+        let Some(mut keygen) = bed.program("ssh-keygen") else {
+            return false;
+        };
+        let said = run(keygen.args(["-q", "-t", "ed25519", "-N", "", "-f", file]));
+        assert_eq!(said.code, 0, "{said:?}");
+    }
+    // Its place for separated privileges is made at boot, which this machine may not have had.
+    let _ = std::fs::create_dir_all("/run/sshd");
+    let folder = bed.directory().display().to_string();
+    let config = format!(
+        "Port 2222\nListenAddress 127.0.0.2\nHostKey {folder}/host\nUsePAM no\nStrictModes no\n\
+         PermitRootLogin yes\nAuthorizedKeysFile {folder}/key.pub\nPidFile none\n"
+    );
+    let config = bed.write("sshd_config", config);
+    let mut server = bed.serve(sshd.args(["-D", "-e", "-f"]).arg(config));
+    wait_for("sshd", || {
+        let up = TcpStream::connect("127.0.0.2:2222").is_ok();
+        let ended = server.try_wait().unwrap().is_some();
+        (up || ended).then_some(up)
+    }) || {
+        crate::support::skip::skip(&bed.name, "sshd does not start here");
+        false
+    }
+}
+
+#[test]
+fn apt_updates_and_shows_the_reason_of_a_refusal() {
+    bed(|bed| {
+        if bed.program("apt-get").is_none() {
+            return;
+        }
+        let Some(mut build) = bed.program("dpkg-deb") else {
+            return;
+        };
+        let control = "Package: moat-demo\nVersion: 1.0\nArchitecture: all\n\
+                       Maintainer: Nobody <nobody@allowed.test>\nDescription: a demo\n";
+        bed.write("tree/DEBIAN/control", control);
+        let said = run(build.args(["-b", "tree", "demo.deb"]));
+        assert_eq!(said.code, 0, "{said:?}");
+        let package = std::fs::read(bed.directory().join("demo.deb")).unwrap();
+        let Some(mut sum) = bed.program("sha256sum") else {
+            return;
+        };
+        let sum = run(sum.arg("demo.deb")).stdout;
+        let sum = sum.split(' ').next().unwrap();
+        let size = package.len();
+        let list = format!("{control}Filename: ./demo.deb\nSize: {size}\nSHA256: {sum}\n\n");
+        serve_file(bed, "/apt/./Packages", list.into_bytes());
+        serve_file(bed, "/apt/Packages", std::fs::read("/dev/null").unwrap());
+        serve_file(bed, "/apt/./demo.deb", package);
+        bed.origins.answer(
+            "/apt/",
+            "HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n",
+            crate::support::origin::After::Keep,
+        );
+        let moat = bed.moat().start();
+        let apt = |host: &str, verb: &[&str]| {
+            let folder = bed.directory().display();
+            let source = format!("deb [trusted=yes] http://{host}/apt ./\n");
+            bed.write("sources.list", source);
+            for place in ["lists/partial", "cache/archives/partial", "parts"] {
+                std::fs::create_dir_all(bed.directory().join("apt").join(place)).unwrap();
+            }
+            bed.write("apt/status", "");
+            let mut apt = bed.program("apt-get")?;
+            for option in [
+                format!("Dir::Etc::sourcelist={folder}/sources.list"),
+                format!("Dir::Etc::sourceparts={folder}/apt/parts"),
+                format!("Dir::State={folder}/apt"),
+                format!("Dir::State::status={folder}/apt/status"),
+                format!("Dir::Cache={folder}/apt/cache"),
+                "APT::Sandbox::User=root".to_owned(),
+                "Acquire::Retries=0".to_owned(),
+                "Acquire::Languages=none".to_owned(),
+                format!("Acquire::http::Proxy=http://{}", moat.address()),
+            ] {
+                apt.args(["-o", &option]);
+            }
+            Some(run(apt.args(verb)))
+        };
+        let Some(said) = apt("allowed.test", &["update"]) else {
+            return;
+        };
+        assert_eq!(said.code, 0, "{said:?}");
+        let Some(said) = apt("allowed.test", &["download", "moat-demo"]) else {
+            return;
+        };
+        assert_eq!(said.code, 0, "{said:?}");
+        assert!(
+            bed.directory().join("moat-demo_1.0_all.deb").exists(),
+            "{said:?}"
+        );
+        let Some(said) = apt("denied.test", &["update"]) else {
+            return;
+        };
+        let all = format!("{}{}", said.stdout, said.stderr);
+        assert!(
+            all.contains("403  denied.test:80 denied by default"),
+            "{all}"
+        );
+    });
+}
+
+/// Serves these bytes at this path.
+fn serve_file(bed: &Bed, path: &str, bytes: Vec<u8>) {
+    bed.origins.on(path, move |stream, _| {
+        let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", bytes.len());
+        let _ = stream.write_all(head.as_bytes());
+        let _ = stream.write_all(&bytes);
+        crate::support::origin::After::Keep
+    });
+}
