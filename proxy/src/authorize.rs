@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
 use moat_policy::address::AddressClass;
-use moat_policy::host::Host;
+use moat_policy::host::{Host, HostName};
 use moat_policy::port::Port;
 use moat_policy::record::{Actor, Cause, EndedBy, Event, Protocol};
 use moat_policy::request::{Request, Surface, Target};
@@ -180,6 +180,7 @@ pub(crate) fn request(
     method: Option<&str>,
 ) -> Result<Permit, Refusal> {
     let loaded = worker.policy();
+    let since = Instant::now();
     let verdict = loaded.policy.decide(&Request {
         surface: Surface::Net,
         target: &asked.target,
@@ -187,6 +188,7 @@ pub(crate) fn request(
         path,
         now: SystemTime::now(),
     });
+    worker.meter().decided(since.elapsed());
     let enforced = match verdict.effect {
         Effect::Allow => true,
         Effect::Ask | Effect::Deny | Effect::Pass => {
@@ -208,7 +210,7 @@ pub(crate) fn request(
         effect,
         enforced,
         grant,
-        since: Instant::now(),
+        since,
     })
 }
 
@@ -290,6 +292,7 @@ fn judge(worker: &Worker, permit: &Permit, address: IpAddr) -> Option<Refusal> {
 /// Records a permit whose name did not resolve, or whose addresses could not be reached after
 /// [`addresses`] had recorded the decision.
 pub(crate) fn unreached(worker: &Worker, permit: &Permit, refusal: &Refusal) {
+    worker.meter().failed(refusal.cause);
     if refusal.cause == Cause::Dns && recorded(worker, permit, None).is_err() {
         tracing::debug!("a decision was lost");
     }
@@ -342,6 +345,11 @@ pub(crate) fn refused_late(worker: &Worker, ticket: &Ticket, refusal: &Refusal) 
     refused(worker, &ticket.asked, &ticket.loaded, refusal);
 }
 
+/// Notes that a request is through: its tunnel is open, or its upstream has answered.
+pub(crate) fn established(worker: &Worker, ticket: &Ticket) {
+    worker.meter().established(ticket.since.elapsed());
+}
+
 /// Records the end of an allowed request.
 pub(crate) fn closed(
     worker: &Worker,
@@ -367,10 +375,29 @@ pub(crate) fn closed(
         ..entry(&ticket.asked, &ticket.loaded)
     };
     let _ = worker.recorder().push(entry); // The recorder counts what is lost.
+    worker.meter().moved(up, down);
+    if is_upstreams(cause) {
+        worker.meter().failed(cause);
+    }
+    let by_rule = ticket
+        .rule
+        .as_ref()
+        .filter(|rule| rule.effect == Effect::Allow);
+    let host = by_rule.and_then(|_| ticket.asked.target.host.name());
+    worker.meter().host(host.map(HostName::as_str), up, down);
+}
+
+/// Whether an end with this cause is the upstream's fault.
+fn is_upstreams(cause: Cause) -> bool {
+    matches!(
+        cause,
+        Cause::Connect | Cause::Dns | Cause::Timeout | Cause::Upstream
+    )
 }
 
 /// Records a refusal of what no policy was asked about.
 pub(crate) fn unread(worker: &Worker, unread: Unread, refusal: &Refusal) {
+    count_refusal(worker, unread.protocol, refusal);
     let entry = Entry {
         at: SystemTime::now(),
         id: unread.id,
@@ -392,7 +419,13 @@ pub(crate) fn unread(worker: &Worker, unread: Unread, refusal: &Refusal) {
     let _ = worker.recorder().push(entry); // The recorder counts what is lost.
 }
 
+fn count_refusal(worker: &Worker, protocol: Protocol, refusal: &Refusal) {
+    worker.meter().decision(protocol, refusal.effect, true);
+    worker.meter().refused(refusal.cause);
+}
+
 fn refused(worker: &Worker, asked: &Asked, loaded: &Loaded, refusal: &Refusal) {
+    count_refusal(worker, asked.protocol, refusal);
     let entry = Entry {
         effect: Some(refusal.effect),
         cause: refusal.cause,
@@ -419,7 +452,7 @@ fn recorded(worker: &Worker, permit: &Permit, address: Option<IpAddr>) -> Result
         address,
         ..entry(&permit.asked, &permit.loaded)
     };
-    match worker.config().audit_on_failure {
+    let kept = match worker.config().audit_on_failure {
         // What is queued while nothing can be written may never be.
         AuditOnFailure::Deny if !worker.recorder().is_ready() => Err(Lost),
         AuditOnFailure::Deny => worker.recorder().push(entry),
@@ -427,7 +460,12 @@ fn recorded(worker: &Worker, permit: &Permit, address: Option<IpAddr>) -> Result
             let _ = worker.recorder().push(entry); // The recorder counts what is lost.
             Ok(())
         }
+    };
+    if kept.is_ok() {
+        let (protocol, effect) = (permit.asked.protocol, permit.effect);
+        worker.meter().decision(protocol, effect, permit.enforced);
     }
+    kept
 }
 
 /// The part of an event that every event of a request shares.

@@ -1,6 +1,7 @@
 //! The CONNECT door: authority, permit, addresses, dial, 200, tunnel.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use bytes::BytesMut;
 use moat_policy::record::{Actor, Cause, EndedBy, Protocol};
@@ -106,6 +107,7 @@ async fn tunnel_through(
         authorize::closed(worker, &ticket, Cause::Client, (0, 0), EndedBy::Client);
         return;
     }
+    authorize::established(worker, &ticket);
     tunnel::serve(worker, ticket, stream, upstream, early).await;
 }
 
@@ -140,7 +142,10 @@ pub(crate) async fn reach(
     permit: Permit,
     checked: &Checked,
 ) -> Result<(TcpStream, Ticket), Refusal> {
-    match dial(permit, checked, worker.config().timeouts.connect).await {
+    let started = Instant::now();
+    let dialled = dial(permit, checked, worker.config().timeouts.connect).await;
+    worker.meter().dialled(started.elapsed());
+    match dialled {
         Ok(dialled) => Ok(dialled),
         Err((permit, refusal)) => {
             authorize::unreached(worker, &permit, &refusal);

@@ -5,6 +5,7 @@
 //! the host labels of [`hosts`], which are few and come from rules.
 
 use std::marker::PhantomData;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -171,14 +172,10 @@ impl Meter {
         self.with(|shard| shard.failures.add(cause as usize, 1));
     }
 
-    /// A tunnel or a forwarded exchange began.
-    pub(crate) fn request_opened(&self) {
-        self.with(|shard| shard.requests.up());
-    }
-
-    /// It ended.
-    pub(crate) fn request_closed(&self) {
-        self.with(|shard| shard.requests.down());
+    /// A tunnel is open until what this gives is dropped.
+    pub(crate) fn tunnel(&self) -> OpenTunnel<'_> {
+        self.with(|shard| shard.tunnels.up());
+        OpenTunnel(self)
     }
 
     /// Bytes went through.
@@ -214,16 +211,6 @@ impl Meter {
         self.with(|shard| shard.pool_reused.add(1));
     }
 
-    /// A connection went into the pool.
-    pub(crate) fn pool_entered(&self) {
-        self.with(|shard| shard.pool_idle.up());
-    }
-
-    /// A connection left the pool, for a request or closed.
-    pub(crate) fn pool_left(&self) {
-        self.with(|shard| shard.pool_idle.down());
-    }
-
     /// An allowed request to this host ended. `by_rule` is the host where a rule allowed it,
     /// which is what may become a label.
     pub(crate) fn host(&self, by_rule: Option<&str>, up: u64, down: u64) {
@@ -232,5 +219,33 @@ impl Meter {
         }
         let slot = by_rule.and_then(|host| self.hosts.slot(&self.metrics.hosts, host));
         self.with(|shard| shard.host(slot, up, down));
+    }
+}
+
+/// A tunnel that is counted as open.
+#[derive(Debug)]
+pub(crate) struct OpenTunnel<'m>(&'m Meter);
+
+impl Drop for OpenTunnel<'_> {
+    fn drop(&mut self) {
+        self.0.with(|shard| shard.tunnels.down());
+    }
+}
+
+/// A connection of the pool that is counted as waiting.
+#[derive(Debug)]
+pub(crate) struct IdleUpstream(Rc<Meter>);
+
+impl IdleUpstream {
+    /// Counts one until it is dropped.
+    pub(crate) fn new(meter: &Rc<Meter>) -> Self {
+        meter.with(|shard| shard.pool_idle.up());
+        Self(Rc::clone(meter))
+    }
+}
+
+impl Drop for IdleUpstream {
+    fn drop(&mut self) {
+        self.0.with(|shard| shard.pool_idle.down());
     }
 }

@@ -17,6 +17,7 @@ use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 
 use crate::forward::Upload;
+use crate::metrics::{IdleUpstream, Meter};
 use crate::refusal::Refusal;
 
 /// Connections kept per host, port and generation.
@@ -76,11 +77,15 @@ impl Upstream {
 struct Idle {
     upstream: Upstream,
     since: Instant,
+    _counted: IdleUpstream,
 }
 
 /// The connections of one worker. A clone is the same pool.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Pool(Rc<RefCell<Kept>>);
+#[derive(Clone, Debug)]
+pub(crate) struct Pool {
+    kept: Rc<RefCell<Kept>>,
+    meter: Rc<Meter>,
+}
 
 #[derive(Debug, Default)]
 struct Kept {
@@ -90,9 +95,17 @@ struct Kept {
 }
 
 impl Pool {
+    /// An empty pool whose connections are counted here.
+    pub(crate) fn new(meter: Rc<Meter>) -> Self {
+        Self {
+            kept: Rc::default(),
+            meter,
+        }
+    }
+
     /// Takes out a connection to one of these addresses, the one used last.
     pub(crate) fn take(&self, key: &Key, allowed: impl Fn(IpAddr) -> bool) -> Option<Upstream> {
-        let kept = &mut *self.0.borrow_mut();
+        let kept = &mut *self.kept.borrow_mut();
         let list = kept.by_key.get_mut(key)?;
         let before = list.len();
         let now = Instant::now();
@@ -123,11 +136,11 @@ impl Pool {
     /// How many connections wait.
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
-        self.0.borrow().total
+        self.kept.borrow().total
     }
 
     fn keep(&self, key: Key, upstream: Upstream) {
-        let kept = &mut *self.0.borrow_mut();
+        let kept = &mut *self.kept.borrow_mut();
         if kept.total >= MAX_TOTAL {
             kept.sweep(Instant::now());
         }
@@ -141,6 +154,7 @@ impl Pool {
         list.push(Idle {
             upstream,
             since: Instant::now(),
+            _counted: IdleUpstream::new(&self.meter),
         });
         kept.total += 1;
         if !kept.sweeping {
@@ -151,7 +165,7 @@ impl Pool {
 
     /// Closes what has waited too long, for as long as anything waits.
     fn sweep_later(&self) {
-        let kept = Rc::downgrade(&self.0);
+        let kept = Rc::downgrade(&self.kept);
         tokio::task::spawn_local(async move {
             loop {
                 tokio::time::sleep(MAX_IDLE / 3).await;

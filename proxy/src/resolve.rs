@@ -25,6 +25,7 @@ use self::cache::Cache;
 use self::hosts::HostsFile;
 use self::query::{Client, Found, SystemServers};
 use crate::authorize::Permit;
+use crate::metrics::{Lookup, Meter};
 use crate::refusal::Refusal;
 
 /// The addresses of a name, IPv6 and IPv4 in turns, or why there are none.
@@ -72,6 +73,7 @@ struct Inner {
     /// The queries that are under way; each is asked once for all that wait for it.
     flights: RefCell<HashMap<HostName, watch::Sender<Option<Answer>>, RandomState>>,
     servers: Servers,
+    meter: Rc<Meter>,
 }
 
 /// Who is asked.
@@ -92,7 +94,11 @@ struct System {
 impl Resolver {
     /// A resolver that asks these servers, or the system's hosts file and servers where there are
     /// none.
-    pub(crate) fn new(servers: &[SocketAddr], limit: Duration) -> io::Result<Self> {
+    pub(crate) fn new(
+        servers: &[SocketAddr],
+        limit: Duration,
+        meter: Rc<Meter>,
+    ) -> io::Result<Self> {
         let servers = if servers.is_empty() {
             Servers::System(Box::new(RefCell::new(System {
                 hosts: HostsFile::new(hosts::SYSTEM.into()),
@@ -107,6 +113,7 @@ impl Resolver {
             cache: RefCell::default(),
             flights: RefCell::default(),
             servers,
+            meter,
         })))
     }
 
@@ -126,9 +133,11 @@ impl Resolver {
         if let Servers::System(system) = &self.0.servers
             && let Some(addresses) = system.borrow_mut().hosts.lookup(name, Instant::now())
         {
+            self.0.meter.looked_up(Lookup::Hit);
             return Ok(addresses);
         }
         if let Some(answer) = self.0.cache.borrow_mut().get(name, Instant::now()) {
+            self.0.meter.looked_up(Lookup::Hit);
             return answer;
         }
         let mut answer = self.join(name);
@@ -142,8 +151,10 @@ impl Resolver {
     fn join(&self, name: &HostName) -> watch::Receiver<Option<Answer>> {
         let mut flights = self.0.flights.borrow_mut();
         if let Some(flight) = flights.get(name) {
+            self.0.meter.looked_up(Lookup::Joined);
             return flight.subscribe();
         }
+        self.0.meter.looked_up(Lookup::Miss);
         let (sender, receiver) = watch::channel(None);
         flights.insert(name.clone(), sender.clone());
         let landing = Landing {
@@ -182,7 +193,9 @@ impl Inner {
             Servers::Given(client) => client.clone(),
             Servers::System(system) => system.borrow_mut().servers.client(Instant::now()),
         };
+        let asked = Instant::now();
         let Found { answer, ttl } = client.ask(name, self.limit).await;
+        self.meter.resolved(asked.elapsed());
         let kept = answer.clone();
         self.cache
             .borrow_mut()

@@ -3,9 +3,8 @@
 use std::io::Write;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
-use arc_swap::ArcSwap;
 use moat_policy::record::{Cause, Event};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, watch};
@@ -13,18 +12,15 @@ use tokio::sync::{mpsc, watch};
 use crate::admin;
 use crate::audit::{self, Audit};
 use crate::config::{Config, ListenAddress, Mode};
-use crate::drain::{Phase, Stage};
+use crate::drain::Phase;
 use crate::error::{BindError, RunError};
-use crate::interfaces::Interfaces;
-use crate::limit::{Connections, Quiet};
 use crate::listener::Share;
 use crate::listener::bind::{self, SocketFile};
-use crate::metrics::Metrics;
 use crate::own::OwnListeners;
 use crate::record::Entry;
-use crate::reload::{self, Prints, Reloader, Reloads};
+use crate::reload::{self, Prints, Reloader};
 use crate::source::PolicySource;
-use crate::worker::{self, Loaded, Orders, Shared};
+use crate::worker::{self, Orders, Shared};
 
 /// What was bound, with the real ports.
 #[derive(Clone, Debug)]
@@ -66,10 +62,7 @@ impl Server {
         stdout: Option<Box<dyn Write + Send>>,
     ) -> Result<Self, BindError> {
         let prints = reload::prints(&*policy);
-        let first = Loaded {
-            policy: policy.load()?,
-            generation: 1,
-        };
+        let first = policy.load()?;
         let workers = config.workers.get();
         let mut shares: Vec<Vec<Share>> = (0..workers).map(|_| Vec::new()).collect();
         let (mut listeners, mut sockets) = (Vec::new(), Vec::new());
@@ -83,27 +76,16 @@ impl Server {
         }
         let (admin, admin_address) = config.admin.map(admin::bind).transpose()?.unzip();
         let audit = audit::open(&config.audit, stdout)?;
-        let interfaces = Interfaces::new().map_err(|source| BindError::Setup {
+        let own = listeners.iter().filter_map(ListenAddress::ip);
+        let own = OwnListeners::new(own.chain(admin_address).collect());
+        let recorder = audit.recorder().clone();
+        let shared = Shared::new(config, first, recorder, own);
+        let shared = shared.map_err(|source| BindError::Setup {
             what: "the list of this host's addresses",
             source,
         })?;
-        let own = listeners.iter().filter_map(ListenAddress::ip);
-        let own = own.chain(admin_address).collect();
-        let shared = Arc::new(Shared {
-            interfaces,
-            policy: ArcSwap::from_pointee(first),
-            recorder: audit.recorder().clone(),
-            metrics: Arc::new(Metrics::new(workers, config.metrics_hosts)),
-            connections: Arc::new(Connections::new(config.max_connections)),
-            own: OwnListeners::new(own),
-            reloads: Reloads::new(),
-            stage: Stage::new(workers),
-            started: SystemTime::now(),
-            accept_log: Quiet::default(),
-            config,
-        });
         Ok(Self {
-            shared,
+            shared: Arc::new(shared),
             bound: Bound {
                 listeners,
                 admin: admin_address,

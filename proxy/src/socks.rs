@@ -92,6 +92,7 @@ pub(crate) async fn serve(
                 authorize::closed(worker, &ticket, Cause::Client, (0, 0), EndedBy::Client);
                 return;
             }
+            authorize::established(worker, &ticket);
             tunnel::serve(worker, ticket, stream, upstream, early).await;
         }
     }

@@ -4,9 +4,8 @@ use std::num::NonZeroUsize;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
-use arc_swap::ArcSwap;
 use moat_policy::compile::compile;
 use moat_policy::host::Host;
 use moat_policy::layer::{LayerInput, Origin};
@@ -19,15 +18,10 @@ use tokio::net::{TcpListener, TcpStream};
 
 use crate::authorize::Asked;
 use crate::config::{AuditOnFailure, AuditTo, Config, Mode, Timeouts};
-use crate::drain::Stage;
-use crate::interfaces::Interfaces;
-use crate::limit::{Connections, Quiet};
-use crate::metrics::Metrics;
 use crate::own::OwnListeners;
 use crate::record::{Entry, Message, Recorder};
-use crate::reload::Reloads;
 use crate::stream::ClientStream;
-use crate::worker::{Loaded, Shared, Worker};
+use crate::worker::{Shared, Worker};
 
 /// A policy that allows these entries.
 pub(crate) fn policy(entries: &[&str]) -> Arc<Policy> {
@@ -41,12 +35,20 @@ pub(crate) fn policy(entries: &[&str]) -> Arc<Policy> {
 
 /// The policy that a file holds.
 pub(crate) fn policy_text(text: &str) -> Arc<Policy> {
+    compiled(text).unwrap()
+}
+
+/// The same, or every problem of it.
+pub(crate) fn compiled(text: &str) -> Result<Arc<Policy>, String> {
     let source = SourceFile::new("test.yaml", text);
     let input = LayerInput {
         origin: Origin::User,
         source,
     };
-    Arc::new(compile(vec![input]).unwrap().policy)
+    match compile(vec![input]) {
+        Ok(compiled) => Ok(Arc::new(compiled.policy)),
+        Err(problems) => Err(format!("{problems:?}")),
+    }
 }
 
 /// A configuration for one worker, with generous limits.
@@ -77,22 +79,8 @@ pub(crate) fn config() -> Config {
 pub(crate) fn worker(policy: Arc<Policy>, config: Config, own: &[&str]) -> (Rc<Worker>, Records) {
     let (recorder, records) = Recorder::bounded();
     let own = own.iter().map(|address| address.parse().unwrap());
-    let shared = Shared {
-        policy: ArcSwap::from_pointee(Loaded {
-            policy,
-            generation: 1,
-        }),
-        recorder,
-        interfaces: Interfaces::new().unwrap(),
-        metrics: Arc::new(Metrics::new(1, 0)),
-        connections: Arc::new(Connections::new(config.max_connections)),
-        own: OwnListeners::new(own.collect()),
-        reloads: Reloads::new(),
-        stage: Stage::new(1),
-        started: SystemTime::UNIX_EPOCH,
-        accept_log: Quiet::default(),
-        config,
-    };
+    let own = OwnListeners::new(own.collect());
+    let shared = Shared::new(config, policy, recorder, own).unwrap();
     let worker = Worker::new(Arc::new(shared), 0).unwrap();
     (Rc::new(worker), Records(records))
 }

@@ -25,6 +25,7 @@ pub(crate) async fn serve(
     upstream: TcpStream,
     early: BytesMut,
 ) {
+    let _counted = worker.meter().tunnel();
     let open = worker.tunnels.enter(ticket);
     let end = {
         let allowed = |target: &_| authorize::allows(worker, open.ticket(), target);

@@ -66,6 +66,34 @@ pub(crate) struct Shared {
     pub(crate) accept_log: Quiet,
 }
 
+impl Shared {
+    /// The state of a proxy that starts now, with its first policy.
+    pub(crate) fn new(
+        config: Config,
+        policy: Arc<Policy>,
+        recorder: Recorder,
+        own: OwnListeners,
+    ) -> io::Result<Self> {
+        let workers = config.workers.get();
+        Ok(Self {
+            policy: ArcSwap::from_pointee(Loaded {
+                policy,
+                generation: 1,
+            }),
+            recorder,
+            interfaces: Interfaces::new()?,
+            metrics: Arc::new(Metrics::new(workers, config.metrics_hosts)),
+            connections: Arc::new(Connections::new(config.max_connections)),
+            own,
+            reloads: Reloads::new(),
+            stage: Stage::new(workers),
+            started: SystemTime::now(),
+            accept_log: Quiet::default(),
+            config,
+        })
+    }
+}
+
 /// What the connections of one worker share. It never leaves its thread.
 #[derive(Debug)]
 pub(crate) struct Worker {
@@ -73,7 +101,7 @@ pub(crate) struct Worker {
     pub(crate) resolver: Resolver,
     pub(crate) tunnels: Tunnels,
     pub(crate) pool: Pool,
-    meter: Meter,
+    meter: Rc<Meter>,
     drain: Rc<Drain>,
     ids: Cell<u64>,
 }
@@ -82,15 +110,17 @@ impl Worker {
     /// The worker with this number; call it inside its own runtime, since its resolver lives
     /// there.
     pub(crate) fn new(shared: Arc<Shared>, index: usize) -> io::Result<Self> {
-        let resolver = Resolver::new(&shared.config.dns, shared.config.timeouts.dns)?;
         let meter = shared.metrics.meter(index);
         let meter = meter.ok_or_else(|| io::Error::other("more workers than were planned"))?;
+        let meter = Rc::new(meter);
+        let limit = shared.config.timeouts.dns;
+        let resolver = Resolver::new(&shared.config.dns, limit, Rc::clone(&meter))?;
         let seed = RandomState::new().hash_one("event ids");
         Ok(Self {
             shared,
             resolver,
             tunnels: Tunnels::default(),
-            pool: Pool::default(),
+            pool: Pool::new(Rc::clone(&meter)),
             meter,
             drain: Rc::default(),
             ids: Cell::new(seed | 1),

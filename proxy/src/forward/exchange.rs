@@ -104,6 +104,7 @@ impl Exchange {
         let reused = pooled.is_some();
         let (upstream, ticket) = match pooled {
             Some(upstream) => {
+                worker.meter().pool_reused();
                 let ticket = permit.into_ticket(upstream.address);
                 (upstream, ticket)
             }
@@ -241,6 +242,9 @@ impl Exchange {
         match self.ask(request, chunked, switch).await {
             Ok(response) => {
                 self.answered.set(true);
+                if let Some(ticket) = &*self.ticket.borrow() {
+                    authorize::established(&self.worker, ticket);
+                }
                 Ok(response)
             }
             Err(refusal) => {

@@ -144,8 +144,8 @@ fn requests(metrics: &Metrics) -> Vec<MetricFamily> {
         family::of(names::CONNECTIONS, MetricType::COUNTER, decisions),
         family::of(names::REFUSED, MetricType::COUNTER, refusals),
         gauge(
-            names::REQUESTS_ACTIVE,
-            sum(metrics, |shard| shard.requests.read()),
+            names::TUNNELS_ACTIVE,
+            sum(metrics, |shard| shard.tunnels.read()),
         ),
         family::of(
             names::BYTES,

@@ -27,14 +27,14 @@ names! {
     AUDIT_FAILING = "moat_audit_failing" [] "1 while the record cannot be written.";
     BUILD_INFO = "moat_build_info" ["version"] "1, with the version as a label.";
     BYTES = "moat_bytes_total" ["direction"] "Bytes carried by requests that have ended: up to upstreams, down to clients.";
-    CONNECTIONS = "moat_connections_total" ["effect", "protocol"] "Requests judged, by protocol and by what the policy said.";
+    CONNECTIONS = "moat_connections_total" ["effect", "protocol"] "Decisions, by protocol and by what the policy said. A tunnel that is refused after it was allowed, for its server name, counts as both.";
     CONNECTIONS_ACTIVE = "moat_connections_active" [] "Client connections open now.";
     CONNECTIONS_LIMIT = "moat_connections_limit" [] "Client connections that may be open at a time.";
     CONNECTIONS_REJECTED = "moat_connections_rejected_total" [] "Clients turned away because the limit was reached.";
     DECISION = "moat_decision_seconds" [] "How long the policy took to answer.";
     DIAL = "moat_dial_seconds" [] "How long a dial took, over all addresses, connected or not.";
     DNS = "moat_dns_seconds" [] "How long a query for a name took, answered or not.";
-    DNS_LOOKUPS = "moat_dns_lookups_total" ["result"] "Names looked up for allowed requests: in the cache (hit), in a query that ran already (joined), in a query of their own (miss).";
+    DNS_LOOKUPS = "moat_dns_lookups_total" ["result"] "Names looked up for allowed requests: in the cache or the hosts file (hit), in a query that ran already (joined), in a query of their own (miss).";
     ESTABLISHED = "moat_established_seconds" [] "From the complete head of an allowed request to the answer that its tunnel is open, or to the head of its upstream's answer.";
     FAILURES = "moat_upstream_failures_total" ["cause"] "Allowed requests that failed on the way to their upstream or back.";
     FDS_LIMIT = "moat_file_descriptors_limit" [] "File descriptors that the process may have open.";
@@ -53,8 +53,8 @@ names! {
     RECORDS_QUEUED = "moat_records_queue_length" [] "Records that wait to be written.";
     RECORDS_WRITTEN = "moat_records_written_total" [] "Records written.";
     REFUSED = "moat_refused_total" ["cause"] "Requests refused, by cause.";
-    REQUESTS_ACTIVE = "moat_requests_active" [] "Tunnels and forwarded requests open now.";
     START_TIME = "moat_start_time_seconds" [] "When the proxy started.";
+    TUNNELS_ACTIVE = "moat_tunnels_active" [] "Tunnels open now.";
     UNENFORCED = "moat_unenforced" [] "1 when the proxy only observes, and lets through what the policy refuses by default.";
     UNENFORCED_REQUESTS = "moat_unenforced_total" [] "Requests let through that the policy refuses, because the proxy only observes.";
     WORKERS = "moat_workers" [] "Worker threads.";
