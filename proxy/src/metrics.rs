@@ -249,3 +249,6 @@ impl Drop for IdleUpstream {
         self.0.with(|shard| shard.pool_idle.down());
     }
 }
+
+#[cfg(test)]
+mod tests;

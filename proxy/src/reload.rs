@@ -9,8 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use moat_policy::policy::Policy;
 use moat_policy::record::{Cause, Event};
-use tokio::signal::unix::Signal;
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
 use crate::record::Entry;
@@ -115,7 +114,7 @@ impl Reloader {
     }
 
     /// Waits for hang-ups and changes, and never ends.
-    pub(crate) async fn run(mut self, mut hangups: Signal) -> Infallible {
+    pub(crate) async fn run(mut self, mut hangups: mpsc::Receiver<()>) -> Infallible {
         let mut watch = Watch::new();
         let mut files = self.source.files();
         // Set while the files differ from what was tried: how they were, and until when they
@@ -144,7 +143,7 @@ impl Reloader {
                 None => Instant::now() + watch.interval(),
             };
             tokio::select! {
-                _ = hangups.recv() => {
+                Some(()) = hangups.recv() => {
                     self.reload(Prints::take(&files)).await;
                     files = self.source.files();
                     changed = None;

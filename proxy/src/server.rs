@@ -106,6 +106,11 @@ impl Server {
 
     /// Runs until a signal ends it.
     pub fn run(self) -> Result<(), RunError> {
+        self.run_with(Signals::of_process)
+    }
+
+    /// Runs until it is told to end by what this makes inside the runtime.
+    fn run_with(self, signals: impl FnOnce() -> Result<Signals, RunError>) -> Result<(), RunError> {
         let runtime = runtime()?;
         let shared = self.shared;
         let audit = self.audit.start()?;
@@ -133,8 +138,7 @@ impl Server {
         drop((ends, orders));
         let reloader = Reloader::new(Arc::clone(&shared), self.source, self.prints, recheck);
         runtime.block_on(async {
-            let signals = Signals::new()?;
-            let hangups = listen(SignalKind::hangup())?;
+            let Signals { hangups, ends } = signals()?;
             let admin = async {
                 match self.admin {
                     None => std::future::pending().await,
@@ -142,7 +146,7 @@ impl Server {
                 }
             };
             tokio::select! {
-                ended = until_told(&phase, &shared, signals, ended) => ended,
+                ended = until_told(&phase, &shared, ends, ended) => ended,
                 never = admin => match never? {},
                 never = reloader.run(hangups) => match never {},
                 () = shared.interfaces.follow() => Ok(()),
@@ -166,34 +170,39 @@ struct Ends(mpsc::Sender<()>);
 impl Drop for Ends {
     fn drop(&mut self) {
         // A message that is there already says the same.
-        drop(self.0.try_send(()));
+        let _ = self.0.try_send(());
     }
 }
 
-/// The signals that end a proxy.
+/// What a proxy is told from outside.
 struct Signals {
-    terminate: Signal,
-    interrupt: Signal,
+    /// To reload.
+    hangups: mpsc::Receiver<()>,
+    /// To end: once to drain, once more to cut.
+    ends: mpsc::Receiver<()>,
 }
 
 impl Signals {
-    fn new() -> Result<Self, RunError> {
-        Ok(Self {
-            terminate: listen(SignalKind::terminate())?,
-            interrupt: listen(SignalKind::interrupt())?,
-        })
-    }
-
-    async fn next(&mut self) {
-        tokio::select! {
-            _ = self.terminate.recv() => {}
-            _ = self.interrupt.recv() => {}
-        }
+    /// Those of the process. Must be called inside the runtime.
+    fn of_process() -> Result<Self, RunError> {
+        let listen = |kind| signal(kind).map_err(|source| failed("a signal handler", source));
+        let (hangup, hangups) = mpsc::channel(1);
+        let (end, ends) = mpsc::channel(2);
+        pass_on(listen(SignalKind::hangup())?, hangup);
+        pass_on(listen(SignalKind::terminate())?, end.clone());
+        pass_on(listen(SignalKind::interrupt())?, end);
+        Ok(Self { hangups, ends })
     }
 }
 
-fn listen(kind: SignalKind) -> Result<Signal, RunError> {
-    signal(kind).map_err(|source| failed("a signal handler", source))
+/// Passes signals on for as long as the runtime lives. One that finds no room changes nothing:
+/// as much has been said already.
+fn pass_on(mut signal: Signal, to: mpsc::Sender<()>) {
+    tokio::spawn(async move {
+        while signal.recv().await.is_some() {
+            let _ = to.try_send(());
+        }
+    });
 }
 
 fn failed(what: &'static str, source: std::io::Error) -> RunError {
@@ -235,11 +244,11 @@ fn runtime() -> Result<tokio::runtime::Runtime, RunError> {
 async fn until_told(
     phase: &watch::Sender<Phase>,
     shared: &Shared,
-    mut signals: Signals,
+    mut ends: mpsc::Receiver<()>,
     mut ended: mpsc::Receiver<()>,
 ) -> Result<(), RunError> {
     tokio::select! {
-        () = signals.next() => {}
+        _ = ends.recv() => {}
         // One that ends by itself takes the others with it: the proxy must not limp on.
         _ = ended.recv() => tracing::error!("a worker ended unexpectedly"),
     }
@@ -249,7 +258,7 @@ async fn until_told(
     tracing::info!(open = shared.connections.open(), "draining");
     tokio::select! {
         () = all(&mut ended) => {}
-        () = signals.next() => {}
+        _ = ends.recv() => {}
         () = tokio::time::sleep(limit) => {}
     }
     phase.send_replace(Phase::Cut);
@@ -261,3 +270,6 @@ async fn until_told(
 async fn all(ended: &mut mpsc::Receiver<()>) {
     while ended.recv().await.is_some() {}
 }
+
+#[cfg(test)]
+mod tests;

@@ -154,3 +154,6 @@ fn existing(folder: &Path) -> Option<PathBuf> {
     let there = folder.ancestors().find(|folder| folder.is_dir())?;
     Some(there.to_owned())
 }
+
+#[cfg(test)]
+mod tests;

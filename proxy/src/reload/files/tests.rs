@@ -1,0 +1,74 @@
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use super::{Prints, folders};
+
+/// Whether this change is noticed.
+fn is_noticed(path: &Path, change: impl FnOnce()) -> bool {
+    let files = [path.to_owned()];
+    let before = Prints::take(&files);
+    assert_eq!(before, Prints::take(&files));
+    change();
+    before != Prints::take(&files)
+}
+
+#[test]
+fn notices_each_way_in_which_a_file_is_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("policy.yaml");
+    let other = folder.path().join("policy.yaml~");
+    assert!(is_noticed(&path, || fs::write(&path, "one").unwrap()));
+    assert!(is_noticed(&path, || fs::write(&path, "three").unwrap()));
+    fs::write(&other, "other").unwrap();
+    assert!(is_noticed(&path, || fs::rename(&other, &path).unwrap()));
+    assert!(is_noticed(&path, || fs::remove_file(&path).unwrap()));
+    assert!(!is_noticed(&path, || fs::write(&other, "no").unwrap()));
+}
+
+/// The layout of a `ConfigMap`: the file is a link through `..data`, a link to a dated folder.
+fn config_map(folder: &Path) -> PathBuf {
+    for (name, text) in [("..first", "one"), ("..second", "two")] {
+        fs::create_dir(folder.join(name)).unwrap();
+        fs::write(folder.join(name).join("policy.yaml"), text).unwrap();
+    }
+    symlink("..first", folder.join("..data")).unwrap();
+    symlink("..data/policy.yaml", folder.join("policy.yaml")).unwrap();
+    folder.join("policy.yaml")
+}
+
+#[test]
+fn notices_the_swap_of_a_link_on_the_way() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = config_map(folder.path());
+    assert!(is_noticed(&path, || {
+        symlink("..second", folder.path().join("..tmp")).unwrap();
+        fs::rename(folder.path().join("..tmp"), folder.path().join("..data")).unwrap();
+    }));
+}
+
+#[test]
+fn watches_the_folders_of_every_link_on_the_way() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = config_map(folder.path());
+    let watched = folders(&[path]);
+    assert!(watched.contains(folder.path()));
+    assert!(watched.contains(&folder.path().join("..data")));
+}
+
+#[test]
+fn watches_where_a_missing_folder_would_be_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let watched = folders(&[folder.path().join("not/yet/policy.yaml")]);
+    assert!(watched.contains(folder.path()));
+}
+
+#[test]
+fn links_in_a_circle_come_to_an_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a");
+    symlink("b", &path).unwrap();
+    symlink("a", folder.path().join("b")).unwrap();
+    assert!(folders(std::slice::from_ref(&path)).contains(folder.path()));
+    assert!(!is_noticed(&path, || {}));
+}

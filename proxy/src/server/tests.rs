@@ -1,0 +1,303 @@
+use std::fs;
+use std::io::Write as _;
+use std::net::{SocketAddr, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use moat_policy::policy::Policy;
+use moat_policy::record::{Event, Record};
+use tempfile::TempDir;
+use tokio::sync::mpsc;
+
+use super::{Bound, Server, Signals};
+use crate::config::{AuditTo, Config, ListenAddress, ServerTls};
+use crate::error::RunError;
+use crate::source::{LoadError, PolicySource};
+use crate::testing;
+
+const POLICY: &str = "version: 1\nallow: [{id: test, net: [a.test]}]\n";
+/// How long anything here may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A policy file.
+struct Source(PathBuf);
+
+impl PolicySource for Source {
+    fn load(&self) -> Result<Arc<Policy>, LoadError> {
+        let text = fs::read_to_string(&self.0).map_err(|error| LoadError(error.to_string()))?;
+        testing::compiled(&text).map_err(LoadError)
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        vec![self.0.clone()]
+    }
+}
+
+/// A running proxy.
+struct Proxy {
+    bound: Bound,
+    hangup: mpsc::Sender<()>,
+    end: mpsc::Sender<()>,
+    thread: JoinHandle<Result<(), RunError>>,
+    folder: TempDir,
+}
+
+impl Proxy {
+    fn start(adjust: impl FnOnce(&mut Config, &Path)) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let policy = folder.path().join("policy.yaml");
+        fs::write(&policy, POLICY).unwrap();
+        let mut config = testing::config();
+        config.listen = vec![ListenAddress::Tcp("127.0.0.1:0".parse().unwrap())];
+        config.admin = Some("127.0.0.1:0".parse().unwrap());
+        config.audit = AuditTo::File(folder.path().join("audit.jsonl"));
+        adjust(&mut config, folder.path());
+        let server = Server::bind(config, Arc::new(Source(policy)), None).unwrap();
+        let bound = server.bound().clone();
+        let (hangup, hangups) = mpsc::channel(1);
+        let (end, ends) = mpsc::channel(2);
+        let thread = std::thread::spawn(move || server.run_with(|| Ok(Signals { hangups, ends })));
+        let proxy = Self {
+            bound,
+            hangup,
+            end,
+            thread,
+            folder,
+        };
+        proxy.wait_for("/readyz", "200 OK");
+        proxy
+    }
+
+    fn address(&self) -> SocketAddr {
+        self.bound.listeners[0].ip().unwrap()
+    }
+
+    /// What the admin listener answers.
+    fn ask(&self, request: &str) -> String {
+        let mut stream = connect(self.bound.admin.unwrap());
+        write!(stream, "{request} HTTP/1.1\r\nHost: admin\r\n\r\n").unwrap();
+        read_to_end(stream)
+    }
+
+    /// Asks until the answer holds this.
+    fn wait_for(&self, path: &str, wanted: &str) -> String {
+        let start = Instant::now();
+        loop {
+            let answer = self.ask(&format!("GET {path}"));
+            if answer.contains(wanted) {
+                return answer;
+            }
+            assert!(start.elapsed() < PATIENCE, "no `{wanted}` in\n{answer}");
+        }
+    }
+
+    fn write_policy(&self, text: &str) {
+        let new = self.folder.path().join("new");
+        fs::write(&new, text).unwrap();
+        fs::rename(new, self.folder.path().join("policy.yaml")).unwrap();
+    }
+
+    /// Ends it, and gives back its record.
+    fn stop(self) -> Vec<Record> {
+        self.end.try_send(()).unwrap();
+        self.thread.join().unwrap().unwrap();
+        let text = fs::read_to_string(self.folder.path().join("audit.jsonl")).unwrap();
+        let lines = text.lines();
+        lines
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "a client, not the proxy")]
+fn connect(address: SocketAddr) -> TcpStream {
+    let stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream
+}
+
+fn read_to_end(mut stream: impl std::io::Read) -> String {
+    let mut bytes = Vec::new();
+    // A reset ends it as well as a close.
+    drop(stream.read_to_end(&mut bytes));
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// What a CONNECT to a name that no policy allows is answered with.
+fn refusal(mut stream: impl std::io::Read + std::io::Write) -> String {
+    stream
+        .write_all(b"CONNECT refused.test:443 HTTP/1.1\r\nHost: refused.test:443\r\n\r\n")
+        .unwrap();
+    read_to_end(stream)
+}
+
+#[test]
+fn the_admin_listener_is_for_reading_only() {
+    let proxy = Proxy::start(|_, _| {});
+    assert!(proxy.ask("GET /livez").ends_with("\r\n\r\nalive\n"));
+    assert!(proxy.ask("GET /metrics").contains("\nmoat_workers 1\n"));
+    let head = proxy.ask("HEAD /metrics");
+    assert!(head.starts_with("HTTP/1.1 200 ") && head.ends_with("\r\n\r\n"));
+    let posted = proxy.ask("POST /metrics");
+    assert!(posted.starts_with("HTTP/1.1 405 ") && posted.contains("allow: GET, HEAD"));
+    assert!(proxy.ask("GET /").starts_with("HTTP/1.1 404 "));
+    proxy.stop();
+}
+
+#[test]
+fn readiness_says_how_the_proxy_is() {
+    let proxy = Proxy::start(|_, _| {});
+    let answer = proxy.ask("GET /readyz HTTP/1.1\r\nAccept: application/json\r\nX:");
+    let (_, body) = answer.split_once("\r\n\r\n").unwrap();
+    let health: serde_json::Value = serde_json::from_str(body).unwrap();
+    assert_eq!(health["ready"], true);
+    assert_eq!(health["phase"], "running");
+    assert_eq!(health["mode"], "enforce");
+    assert_eq!(health["policy"]["generation"], 1);
+    assert_eq!(health["audit"]["to"], "file");
+    assert_eq!(health["connections"]["limit"], 100);
+    proxy.stop();
+}
+
+#[test]
+fn the_record_begins_with_a_start_and_ends_with_a_stop() {
+    let proxy = Proxy::start(|_, _| {});
+    let answer = refusal(connect(proxy.address()));
+    assert!(answer.starts_with("HTTP/1.1 403 "), "{answer}");
+    let records = proxy.stop();
+    let events: Vec<Event> = records.iter().map(|record| record.event).collect();
+    assert_eq!(events, [Event::Start, Event::Decision, Event::Stop]);
+    let numbers: Vec<u64> = records.iter().map(|record| record.seq).collect();
+    assert_eq!(numbers, [1, 2, 3]);
+    assert_eq!(records[1].host.as_deref(), Some("refused.test"));
+    assert!(records[1].actor.as_ref().unwrap().client.is_some());
+}
+
+#[test]
+fn a_changed_policy_file_is_in_force_by_itself() {
+    let proxy = Proxy::start(|_, _| {});
+    proxy.write_policy("version: 1\nallow: [{id: test, net: [b.test]}]\n");
+    proxy.wait_for("/metrics", "\nmoat_policy_generation 2\n");
+    let records = proxy.stop();
+    assert!(records.iter().any(|record| record.event == Event::Reload));
+}
+
+#[test]
+fn a_policy_that_does_not_load_changes_nothing_and_is_told() {
+    let proxy = Proxy::start(|_, _| {});
+    for (count, broken) in [(1, "allow: [a.test\n"), (2, "")] {
+        proxy.write_policy(broken);
+        let wanted = format!("\nmoat_policy_reload_failures_total {count}\n");
+        proxy.wait_for("/metrics", &wanted);
+    }
+    fs::remove_file(proxy.folder.path().join("policy.yaml")).unwrap();
+    proxy.wait_for("/metrics", "\nmoat_policy_reload_failures_total 3\n");
+    let answer = proxy.wait_for("/readyz", "the last reload failed");
+    assert!(answer.starts_with("HTTP/1.1 200 ") && answer.contains("generation 1,"));
+    proxy.write_policy(POLICY);
+    let start = Instant::now();
+    while proxy.ask("GET /readyz").contains("the last reload failed") {
+        assert!(start.elapsed() < PATIENCE);
+    }
+    assert!(proxy.ask("GET /readyz").contains("generation 1,"));
+    proxy.stop();
+}
+
+#[test]
+fn a_hang_up_reloads_at_once() {
+    let proxy = Proxy::start(|_, _| {});
+    fs::remove_file(proxy.folder.path().join("policy.yaml")).unwrap();
+    proxy.hangup.try_send(()).unwrap();
+    proxy.wait_for("/metrics", "\nmoat_policy_reload_failures_total 1\n");
+    proxy.stop();
+}
+
+#[test]
+fn clients_beyond_the_limit_are_told_to_come_back() {
+    let proxy = Proxy::start(|config, _| config.max_connections = 1);
+    let first = connect(proxy.address());
+    proxy.wait_for("/metrics", "\nmoat_connections_active 1\n");
+    let answer = refusal(connect(proxy.address()));
+    assert!(answer.starts_with("HTTP/1.1 503 "), "{answer}");
+    assert!(answer.contains("\r\nRetry-After: "), "{answer}");
+    proxy.wait_for("/metrics", "\nmoat_connections_rejected_total 1\n");
+    drop(first);
+    proxy.wait_for("/metrics", "\nmoat_connections_active 0\n");
+    let answer = refusal(connect(proxy.address()));
+    assert!(answer.starts_with("HTTP/1.1 403 "), "{answer}");
+    proxy.stop();
+}
+
+#[test]
+fn a_drain_waits_for_open_connections_and_a_second_order_cuts_them() {
+    let proxy = Proxy::start(|_, _| {});
+    let mut open = connect(proxy.address());
+    open.write_all(b"CONNECT a.test:443 HTTP/1.1\r\n").unwrap();
+    proxy.wait_for("/metrics", "\nmoat_connections_active 1\n");
+    proxy.end.try_send(()).unwrap();
+    let answer = proxy.wait_for("/readyz", "draining");
+    assert!(answer.starts_with("HTTP/1.1 503 "));
+    assert!(!proxy.thread.is_finished());
+    let start = Instant::now();
+    proxy.stop();
+    assert!(start.elapsed() < PATIENCE);
+    assert_eq!(read_to_end(open), "");
+}
+
+#[test]
+fn a_drain_does_not_wait_for_silent_connections() {
+    let proxy = Proxy::start(|config, _| config.timeouts.drain = Duration::from_mins(10));
+    let silent = connect(proxy.address());
+    proxy.wait_for("/metrics", "\nmoat_connections_active 1\n");
+    proxy.stop();
+    assert_eq!(read_to_end(silent), "");
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a client, not the proxy")]
+fn clients_come_by_unix_sockets_too() {
+    let proxy = Proxy::start(|config, folder| {
+        let path = folder.join("proxy.sock");
+        config.listen.push(ListenAddress::Unix(path));
+    });
+    let path = proxy.folder.path().join("proxy.sock");
+    let answer = refusal(UnixStream::connect(&path).unwrap());
+    assert!(answer.starts_with("HTTP/1.1 403 "), "{answer}");
+    proxy.wait_for("/metrics", "\nmoat_accepted_total{listener=\"unix\"} 1\n");
+    proxy.end.try_send(()).unwrap();
+    proxy.thread.join().unwrap().unwrap();
+    assert!(!path.exists());
+}
+
+#[test]
+fn clients_come_by_tls_too() {
+    let made = rcgen::generate_simple_self_signed(vec!["proxy.test".to_owned()]).unwrap();
+    let proxy = Proxy::start(|config, folder| {
+        let (certificate, key) = (folder.join("cert.pem"), folder.join("key.pem"));
+        fs::write(&certificate, made.cert.pem()).unwrap();
+        fs::write(&key, made.signing_key.serialize_pem()).unwrap();
+        config.tls = Some(ServerTls { certificate, key });
+        config.listen = vec![ListenAddress::Tls("127.0.0.1:0".parse().unwrap())];
+    });
+    let mut roots = rustls::RootCertStore::empty();
+    roots.add(made.cert.der().clone()).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    let name = "proxy.test".try_into().unwrap();
+    let session = rustls::ClientConnection::new(Arc::new(config), name).unwrap();
+    let stream = rustls::StreamOwned::new(session, connect(proxy.address()));
+    let answer = refusal(stream);
+    assert!(answer.starts_with("HTTP/1.1 403 "), "{answer}");
+    let mut plain = connect(proxy.address());
+    plain.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
+    read_to_end(plain);
+    proxy.wait_for("/metrics", "\nmoat_tls_handshake_errors_total 1\n");
+    proxy.stop();
+}
