@@ -15,6 +15,7 @@ mod dial;
 mod drain;
 mod error;
 mod forward;
+pub mod fuzz;
 mod gate;
 mod greeting;
 mod head;

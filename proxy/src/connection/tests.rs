@@ -205,3 +205,14 @@ fn goes_on_after_a_thousand_random_and_cut_heads() {
         assert!(answer.starts_with("HTTP/1.1 403 "), "{answer}");
     });
 }
+
+#[test]
+fn keeps_the_task_of_a_tunnel_small() {
+    local(async {
+        let (worker, _records) = stage(testing::config());
+        let (near, _far) = testing::client().await;
+        let task = super::serve(&worker, near, Arc::new(Actor::default()));
+        let size = std::mem::size_of_val(&task);
+        assert!(size < 3072, "{size} bytes");
+    });
+}

@@ -149,7 +149,11 @@ impl Exchange {
         let refusal = match stop {
             Stop::Cut => return None,
             Stop::Stalled => Some(Refusal::stalled()),
-            Stop::Done | Stop::Broken => refusal,
+            Stop::Done => refusal,
+            Stop::Broken => refusal.or_else(|| {
+                // hyper read less than we did, or the client is gone and will not see this.
+                Some(Refusal::malformed("the request is malformed"))
+            }),
         };
         match refusal {
             Some(refusal) if !self.answered.get() => {

@@ -94,6 +94,11 @@ impl Order {
         order
     }
 
+    /// The head for the origin, if the request can be served.
+    pub(crate) fn head(&self) -> Option<&[u8]> {
+        self.target.is_ok().then_some(&self.head)
+    }
+
     /// The method as records may name it.
     pub(super) fn registered(&self) -> &'static str {
         METHODS
