@@ -2,6 +2,8 @@
 //!
 //! Each takes any bytes and answers with the property that did not hold.
 
+mod document;
+
 use std::fmt::Display;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -13,6 +15,8 @@ use crate::policy::{Defaults, Policy};
 use crate::port::{Port, PortSet};
 use crate::request::{Request, Surface, Target};
 use crate::verdict::{Effect, Layer, Rule};
+
+pub use document::document;
 
 /// A property that did not hold, with the input that broke it.
 pub type Broken = String;

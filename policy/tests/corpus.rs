@@ -36,3 +36,8 @@ fn entries_of_the_corpus_have_one_normal_form() -> io::Result<()> {
 fn policies_of_the_corpus_say_what_their_entries_say() -> io::Result<()> {
     replay("decide", moat_policy::fuzz::decide)
 }
+
+#[test]
+fn policy_files_of_the_corpus_load_or_have_placed_problems() -> io::Result<()> {
+    replay("document", moat_policy::fuzz::document)
+}

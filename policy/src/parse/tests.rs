@@ -438,3 +438,63 @@ fn entries_that_can_never_match_are_errors() {
       help: write one dot between two labels, and none at the front
     ");
 }
+
+/// Parts of policies, sound and broken.
+const PARTS: &[&str] = &[
+    "version: 1\n",
+    "allow:\n",
+    "deny:",
+    "  - id: a\n",
+    "    net: ",
+    "[",
+    "]",
+    "{",
+    "}",
+    ": ",
+    ", ",
+    "- ",
+    "\"",
+    "'",
+    "*",
+    "!",
+    "&a ",
+    "*a",
+    "a.test",
+    "ü",
+    "\n",
+    "  ",
+    " #",
+    "host: ",
+    "ports: ",
+    "~",
+    "|\n",
+    ">-\n",
+    "<<",
+    "? ",
+    "\t",
+    "---\n",
+    "...\n",
+    "%YAML 1.1\n",
+    "0x50",
+    "443",
+    "\r\n",
+    "tests:\n",
+    "{request: a.test, expect: deny}",
+    "until: 2026-12-31T00:00:00Z",
+    "\\x41",
+    "preset: npm",
+];
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(2_000))]
+
+    #[test]
+    fn any_text_is_a_policy_or_has_placed_problems(
+        parts in proptest::collection::vec(proptest::sample::select(PARTS), 0..40),
+        whole in proptest::bool::ANY,
+    ) {
+        let start = "version: 1\nallow:\n  - id: a\n    net: [";
+        let text = format!("{}{}", if whole { start } else { "" }, parts.concat());
+        proptest::prop_assert_eq!(crate::fuzz::document(text.as_bytes()), Ok(()));
+    }
+}
