@@ -60,17 +60,6 @@ impl Problem {
         }
     }
 
-    /// Text that was made for people before, such as why a policy does not load.
-    pub(crate) fn rendered(text: String) -> Self {
-        Self {
-            exit: Exit::Usage,
-            text: Text::Rendered {
-                coloured: text.clone(),
-                plain: text,
-            },
-        }
-    }
-
     /// Adds what to do about it.
     pub(crate) fn with_hint(mut self, text: impl Into<String>) -> Self {
         if let Text::Message { hint, .. } = &mut self.text {
@@ -84,9 +73,25 @@ impl Problem {
         self.exit
     }
 
-    /// The text without colour.
+    /// The text without colour, for tests.
+    #[cfg(test)]
     pub(crate) fn plain(&self) -> String {
         self.render(Colour::Off)
+    }
+
+    /// The text without excerpts, one line for each problem: for logs and records.
+    pub(crate) fn summary(&self) -> String {
+        match &self.text {
+            Text::Message { message, hint } => {
+                let hint = hint.iter().map(|hint| format!("; {hint}"));
+                std::iter::once(message.clone()).chain(hint).collect()
+            }
+            Text::Findings(findings) => {
+                let lines: Vec<String> = findings.iter().map(summary).collect();
+                lines.join("\n")
+            }
+            Text::Rendered { plain, .. } => plain.clone(),
+        }
     }
 
     /// Writes the text to standard error, with colour where a person reads it there.
@@ -143,9 +148,9 @@ pub(crate) fn report_findings(findings: &[Diagnostic]) {
     }
 }
 
-/// The findings as text without colour: for logs and for tests.
-pub(crate) fn findings_as_text(findings: &[Diagnostic]) -> String {
-    render_findings(findings, Colour::Off)
+/// A finding in one line.
+fn summary(finding: &Diagnostic) -> String {
+    finding.to_string().replace("\n  help: ", "; ")
 }
 
 /// Every finding with its place and an excerpt, a blank line between them.

@@ -139,12 +139,12 @@ fn parse(line: &[u8]) -> Line {
 
 /// A record file cannot be read.
 pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Problem {
-    let problem = Problem::failed(format!("cannot read `{}`: {error}", path.display()));
+    let path = path.display();
     if error.kind() == io::ErrorKind::NotFound {
-        problem.with_hint("records are written by `moat proxy`")
-    } else {
-        problem
+        return Problem::failed(format!("there is no record file `{path}`"))
+            .with_hint("`moat proxy` writes one, unless `--audit` says otherwise");
     }
+    Problem::failed(format!("cannot read `{path}`: {error}"))
 }
 
 #[cfg(test)]

@@ -138,3 +138,6 @@ fn print_file(
     }
     Ok(newest)
 }
+
+#[cfg(test)]
+mod tests;

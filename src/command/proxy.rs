@@ -38,7 +38,8 @@ pub(crate) fn run(arguments: Arguments, context: &mut Context<'_>) -> Result<Exi
     let stdout = records_to_stdout.then(record_sink);
     let observe = config.mode == Mode::Observe;
     let record = record_file(&config.audit);
-    let server = Server::bind(config, policy.clone(), stdout).map_err(cannot_bind)?;
+    let server = Server::bind(config, policy.clone(), stdout)
+        .map_err(|error| cannot_bind(&error, policy.take_failure()))?;
     policy.set_run_file(write_run_file(&server, record, observe, &policy, context));
     announce(&server, records_to_stdout, context);
     policy.announce()?;
@@ -214,14 +215,13 @@ fn started(now: SystemTime) -> String {
 }
 
 /// A proxy that cannot start, by whose fault: a policy or a record is configuration.
-fn cannot_bind(error: BindError) -> Problem {
-    if let BindError::Policy(error) = &error {
-        return Problem::rendered(error.to_string());
+fn cannot_bind(error: &BindError, policy: Option<Problem>) -> Problem {
+    match (error, policy) {
+        (BindError::Policy(_), Some(problem)) => problem,
+        (BindError::Policy(_), None) => Problem::usage(error.to_string()),
+        (BindError::Audit { path, source }, _) => cannot_record(path, source),
+        (_, _) => Problem::failed(chain(error)),
     }
-    if let BindError::Audit { path, source } = &error {
-        return cannot_record(path, source);
-    }
-    Problem::failed(chain(&error))
 }
 
 fn cannot_record(path: &str, error: &std::io::Error) -> Problem {

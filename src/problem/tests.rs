@@ -50,7 +50,7 @@ fn a_finding_shows_its_place_and_a_fix() {
 #[test]
 fn a_span_that_is_out_of_the_text_or_inside_a_character_is_still_shown() {
     for (start, end) in [(0, 0), (1, 2), (3, 9_999), (9_999, 9_999), (5, 2)] {
-        let text = findings_as_text(&[finding("ü: ü\n", start, end, 1)]);
+        let text = Problem::policy(vec![finding("ü: ü\n", start, end, 1)]).plain();
         assert!(text.contains("unknown key"), "{text}");
     }
 }
@@ -58,6 +58,18 @@ fn a_span_that_is_out_of_the_text_or_inside_a_character_is_still_shown() {
 #[test]
 fn a_very_long_line_is_cut() {
     let line = "x".repeat(100_000);
-    let text = findings_as_text(&[finding(&line, 50_000, 50_010, 1)]);
+    let text = Problem::policy(vec![finding(&line, 50_000, 50_010, 1)]).plain();
     assert!(text.len() < 4_000, "{}", text.len());
+}
+
+#[test]
+fn a_summary_has_a_line_for_each_problem() {
+    let problem = Problem::usage("no policy").with_hint("write one");
+    insta::assert_snapshot!(problem.summary(), @"no policy; write one");
+    let text = "version: 1\nhosst: a\n";
+    let problem = Problem::policy(vec![finding(text, 11, 16, 2), finding(text, 0, 7, 1)]);
+    insta::assert_snapshot!(problem.summary(), @"
+    policy.yaml:2:1: error[P012]: unknown key `hosst`; did you mean `host`?
+    policy.yaml:1:1: error[P012]: unknown key `hosst`; did you mean `host`?
+    ");
 }

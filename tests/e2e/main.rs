@@ -14,6 +14,7 @@
 mod admin;
 mod allow;
 mod audit;
+mod cli;
 mod clients;
 mod dns;
 mod drain;

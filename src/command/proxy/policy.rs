@@ -19,6 +19,8 @@ pub(super) struct InstalledPolicy {
     present: Mutex<Vec<PathBuf>>,
     /// Where other commands read which files these are.
     run_file: Mutex<Option<RunFile>>,
+    /// Why the last load failed, with excerpts.
+    failure: Mutex<Option<Problem>>,
 }
 
 impl InstalledPolicy {
@@ -27,6 +29,7 @@ impl InstalledPolicy {
             layers,
             present: Mutex::default(),
             run_file: Mutex::default(),
+            failure: Mutex::default(),
         }
     }
 
@@ -36,6 +39,14 @@ impl InstalledPolicy {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone()
+    }
+
+    /// Why the last load failed, as a person at a terminal wants to see it.
+    pub(super) fn take_failure(&self) -> Option<Problem> {
+        self.failure
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()
     }
 
     /// Keeps the run file in step with what is loaded; `None` removes it.
@@ -81,10 +92,11 @@ impl InstalledPolicy {
 
 impl PolicySource for InstalledPolicy {
     fn load(&self) -> Result<Arc<Policy>, LoadError> {
-        let loaded = self
-            .layers
-            .load()
-            .map_err(|problem| LoadError(problem.plain()))?;
+        let loaded = self.layers.load().map_err(|problem| {
+            let error = LoadError(problem.summary());
+            *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(problem);
+            error
+        })?;
         self.remember(&loaded);
         Ok(Arc::new(loaded.compiled.policy))
     }

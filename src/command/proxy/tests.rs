@@ -29,26 +29,29 @@ fn each_client_has_room_for_two_descriptors() {
 
 #[test]
 fn whose_fault_it_is_decides_the_exit_code() {
-    let policy = cannot_bind(BindError::Policy(moat_proxy::LoadError(
-        "error: there is no policy file `x`".to_owned(),
-    )));
+    let broken = BindError::Policy(moat_proxy::LoadError("broken".to_owned()));
+    let why = Problem::usage("there is no policy file `x`");
+    let policy = cannot_bind(&broken, Some(why));
     assert_eq!(policy.exit(), Exit::Usage);
     insta::assert_snapshot!(policy.plain(), @"error: there is no policy file `x`");
+    assert_eq!(cannot_bind(&broken, None).exit(), Exit::Usage);
 
-    let record = cannot_bind(BindError::Audit {
+    let unwritable = BindError::Audit {
         path: "/var/log/moat".to_owned(),
         source: io::ErrorKind::PermissionDenied.into(),
-    });
+    };
+    let record = cannot_bind(&unwritable, None);
     assert_eq!(record.exit(), Exit::Usage);
     insta::assert_snapshot!(record.plain(), @"
     error: cannot write the record to `/var/log/moat`: permission denied
     hint: name another file with `--audit FILE`, or write it to standard output with `--audit -`
     ");
 
-    let address = cannot_bind(BindError::Listen {
+    let taken = BindError::Listen {
         address: ListenAddress::Tcp("127.0.0.1:3128".parse().unwrap()),
         source: io::ErrorKind::AddrInUse.into(),
-    });
+    };
+    let address = cannot_bind(&taken, None);
     assert_eq!(address.exit(), Exit::Failed);
     insta::assert_snapshot!(address.plain(), @"error: cannot listen on `http://127.0.0.1:3128`: address in use");
 }
