@@ -1,5 +1,6 @@
 //! A verdict as a person and as a program reads it.
 
+use moat_policy::explain::{Change, Explanation};
 use moat_policy::request::{Surface, Target};
 use moat_policy::verdict::{Basis, Rule, Verdict};
 use serde::Serialize;
@@ -17,6 +18,10 @@ pub(crate) struct Answer {
     address_class: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     rule: Option<RuleAnswer>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    change: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    near: Vec<String>,
 }
 
 /// The rule that decided.
@@ -54,7 +59,34 @@ impl Answer {
             basis,
             address_class,
             rule: verdict.rule.map(|rule| RuleAnswer::new(rule)),
+            change: None,
+            near: Vec::new(),
         }
+    }
+
+    /// The same with what would change it, and the entries that came close.
+    pub(crate) fn explained(
+        request: &str,
+        surface: Surface,
+        target: &Target,
+        explanation: &Explanation<'_>,
+    ) -> Self {
+        let change = &explanation.change;
+        Self {
+            change: (*change != Change::None).then(|| change.to_string()),
+            near: explanation.near.iter().map(ToString::to_string).collect(),
+            ..Self::new(request, surface, target, &explanation.verdict)
+        }
+    }
+
+    /// Lines that say what would change it and what came close.
+    pub(crate) fn ways_out(&self) -> Vec<String> {
+        let change = self.change.iter();
+        let near = self.near.iter();
+        change
+            .map(|change| format!("change: {change}"))
+            .chain(near.map(|near| format!("close: {near}")))
+            .collect()
     }
 
     /// One line: the effect, the target, and why.
@@ -102,15 +134,16 @@ impl RuleAnswer {
     }
 
     fn because(&self) -> String {
-        let mut text = format!("by `{}` of rule `{}`", self.entry, self.id);
-        if let Some(preset) = &self.preset {
-            text.push_str(&format!(", preset {preset}"));
-        }
-        text.push_str(&format!(" at {}", self.source));
-        if let Some(reason) = &self.reason {
-            text.push_str(&format!(": {reason}"));
-        }
-        text
+        let preset = self
+            .preset
+            .iter()
+            .map(|preset| format!(", preset {preset}"));
+        let reason = self.reason.iter().map(|reason| format!(": {reason}"));
+        std::iter::once(format!("by `{}` of rule `{}`", self.entry, self.id))
+            .chain(preset)
+            .chain([format!(" at {}", self.source)])
+            .chain(reason)
+            .collect()
     }
 }
 

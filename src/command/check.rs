@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use moat_policy::explain::explain;
 use moat_policy::request::Surface;
 use moat_policy::request_text::Asked;
 use moat_policy::verdict::Effect;
@@ -65,13 +66,16 @@ pub(crate) fn run(arguments: &Arguments, context: &mut Context<'_>) -> Result<Ex
     let mut strictest = Effect::Allow;
     for (text, asked) in &asked {
         let request = asked.request(surface, context.now);
-        let verdict = loaded.compiled.policy.decide(&request);
-        strictest = strictest.max(verdict.effect);
-        let answer = Answer::new(text, surface, &asked.target, &verdict);
+        let explanation = explain(&loaded.compiled, &request);
+        strictest = strictest.max(explanation.verdict.effect);
+        let answer = Answer::explained(text, surface, &asked.target, &explanation);
         if arguments.json {
             context.output.json(&answer)?;
         } else {
             context.output.line(answer.line(&asked.target));
+            for line in answer.ways_out() {
+                context.output.line(format_args!("      {line}"));
+            }
         }
     }
     Ok(match strictest {

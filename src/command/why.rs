@@ -2,18 +2,26 @@
 
 mod change;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use moat_policy::diagnostic::explain;
+use moat_policy::explain::explain as explain_verdict;
 use moat_policy::record::{Event, Protocol, Record};
+use moat_policy::request::Surface;
+use moat_policy::request_text::Asked;
+use moat_policy::verdict::Effect;
 use serde::Serialize;
 
+use crate::answer::Answer;
 use crate::context::Context;
 use crate::exit::Exit;
+use crate::layers::Layers;
 use crate::output::Output;
+use crate::places::{MACHINE_POLICY, Places};
 use crate::problem::Problem;
 use crate::record_file::{self, Line, Lines};
+use crate::state;
 
 /// Say what was asked, which rule decided and what would change it.
 ///
@@ -40,6 +48,7 @@ struct Found<'a> {
     id: &'a str,
     records: &'a [Record],
     change: Option<String>,
+    today: &'a [String],
 }
 
 /// What `--json` prints of a code.
@@ -79,10 +88,14 @@ fn explain_code(code: &str, json: bool, output: &mut Output) -> Result<Exit, Pro
 fn explain_request(id: &str, json: bool, context: &mut Context<'_>) -> Result<Exit, Problem> {
     let files = record_file::installed(&context.places)?;
     let mut records = Vec::new();
+    let mut origin = None;
     for file in &files {
         search(file, id, &mut records)?;
+        if !records.is_empty() {
+            origin = origin.or(Some(file));
+        }
     }
-    let Some(first) = records.first() else {
+    let (Some(first), Some(origin)) = (records.first(), origin) else {
         let searched: Vec<_> = files
             .iter()
             .map(|file| file.display().to_string())
@@ -91,11 +104,13 @@ fn explain_request(id: &str, json: bool, context: &mut Context<'_>) -> Result<Ex
             .with_hint(format!("searched: {}", searched.join(", "))));
     };
     let change = records.iter().find_map(change::of);
+    let today = today(first, origin, context)?;
     if json {
         context.output.json(&Found {
             id: &first.id,
             records: &records,
             change,
+            today: &today,
         })?;
         return Ok(Exit::Ok);
     }
@@ -105,7 +120,39 @@ fn explain_request(id: &str, json: bool, context: &mut Context<'_>) -> Result<Ex
     if let Some(change) = change {
         row(context.output, "change", &change);
     }
+    for line in today {
+        row(context.output, "today", &line);
+    }
     Ok(Exit::Ok)
+}
+
+/// What the installed policy says of the same target now, and what came close to it. The proxy
+/// may have judged by other files, and by method and path, which no record holds.
+fn today(record: &Record, origin: &Path, context: &Context<'_>) -> Result<Vec<String>, Problem> {
+    let refused = record.effect.is_some_and(|effect| effect != Effect::Allow);
+    let asked = change::target(record).and_then(|target| Asked::parse(&target).ok());
+    let Some(asked) = asked.filter(|_| refused) else {
+        return Ok(Vec::new());
+    };
+    let loaded = Layers::of_proxy(&context.places, &named_by(origin, &context.places)?).load()?;
+    let explanation = explain_verdict(&loaded.compiled, &asked.request(Surface::Net, context.now));
+    let answer = Answer::explained("", Surface::Net, &asked.target, &explanation);
+    let mut lines = vec![answer.line(&asked.target)];
+    lines.extend(explanation.near.iter().map(|near| format!("close: {near}")));
+    Ok(lines)
+}
+
+/// The policy files of the proxy that writes this record now, without the machine's; none for the
+/// installed ones.
+fn named_by(record: &Path, places: &Places) -> Result<Vec<PathBuf>, Problem> {
+    let directory = places.running();
+    let all = state::running(&directory).map_err(|error| state::unreadable(&directory, &error))?;
+    let writer = all
+        .into_iter()
+        .find(|running| running.record.as_deref() == Some(record));
+    let files = writer.map(|running| running.policy).unwrap_or_default();
+    let is_named = |file: &PathBuf| file != Path::new(MACHINE_POLICY);
+    Ok(files.into_iter().filter(is_named).collect())
 }
 
 /// Adds every record of a file and its rotated ones that has the id.
@@ -174,17 +221,15 @@ fn asked(record: &Record) -> String {
 }
 
 fn answer(record: &Record) -> String {
-    let mut answer = record
-        .effect
-        .map_or("refused", |effect| effect.as_str())
-        .to_owned();
-    if !record.enforced {
-        answer.push_str(", not enforced: the proxy observes");
-    }
-    if let Some(status) = record.status {
-        answer.push_str(&format!(", status {status}"));
-    }
-    answer
+    let effect = record.effect.map_or("refused", |effect| effect.as_str());
+    let observed = if record.enforced {
+        ""
+    } else {
+        ", not enforced: the proxy observes"
+    };
+    let status = record.status;
+    let status = status.map_or_else(String::new, |status| format!(", status {status}"));
+    format!("{effect}{observed}{status}")
 }
 
 fn ended(record: &Record) -> String {

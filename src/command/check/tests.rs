@@ -39,6 +39,8 @@ fn each_request_has_a_line_that_says_why() {
             "other.test:8080",
             "http://127.0.0.1/",
             "[::1]:443",
+            "b.allowed.test",
+            "224.0.0.1",
         ],
     );
     assert_eq!(exit.unwrap(), Exit::Deny);
@@ -46,10 +48,21 @@ fn each_request_has_a_line_that_says_why() {
     allow allowed.test:443 by `allowed.test` of rule `names` at policy.yaml:5: the tests need them
     allow a.wild.test:22 by `*.wild.test:*` of rule `names` at policy.yaml:5: the tests need them
     deny  secret.wild.test:443 by `secret.wild.test` of rule `denied` at policy.yaml:8
+          change: removing or narrowing `secret.wild.test` in policy.yaml:8: a deny always wins
+          close: allow `*.wild.test:*` in policy.yaml:5: it matches, and something stricter does too
     ask   asked.test:443 by `asked.test` of rule `asked` at policy.yaml:11
+          change: `moat allow asked.test`
     deny  other.test:8080 by default, since no rule matches
+          change: `moat allow other.test:8080`
     deny  127.0.0.1:80 since loopback addresses are guarded and no address entry opens this one
+          change: `moat allow 127.0.0.1`
     deny  [::1]:443 since loopback addresses are guarded and no address entry opens this one
+          change: `moat allow [::1]`
+    deny  b.allowed.test:443 by default, since no rule matches
+          change: `moat allow b.allowed.test`
+          close: allow `allowed.test` in policy.yaml:5: another host of the same domain
+    deny  224.0.0.1:443 since multicast addresses are guarded and no address entry opens this one
+          change: nothing: multicast addresses are never dialled
     ");
 }
 
@@ -92,7 +105,7 @@ fn json_has_one_object_for_each_request() {
     assert_eq!(exit.unwrap(), Exit::Deny);
     insta::assert_snapshot!(text, @r#"
     {"request":"allowed.test","kind":"fetch","host":"allowed.test","port":443,"effect":"allow","basis":"rule","rule":{"id":"names","entry":"allowed.test","layer":"user","source":"policy.yaml:5","reason":"the tests need them"}}
-    {"request":"10.0.0.1:5432","kind":"fetch","host":"10.0.0.1","port":5432,"effect":"deny","basis":"guarded","address_class":"private"}
+    {"request":"10.0.0.1:5432","kind":"fetch","host":"10.0.0.1","port":5432,"effect":"deny","basis":"guarded","address_class":"private","change":"`moat allow 10.0.0.1:5432`"}
     "#);
 }
 

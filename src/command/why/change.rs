@@ -66,36 +66,49 @@ impl Why {
 
 /// What would change the answer; `None` where nothing needs to be changed.
 pub(super) fn of(record: &Record) -> Option<String> {
-    let refused = record.effect.is_some_and(|effect| effect != Effect::Allow);
-    let id = &record.id;
-    match record.cause {
-        Cause::Default if refused => {
-            let entry = entry(record.host.as_deref()?, record.port);
-            Some(format!("`moat allow {entry}` or `moat allow --id {id}`"))
-        }
-        Cause::Guarded if refused => {
-            let address = record.address.map(|address| address.to_string());
-            let host = address.as_deref().or(record.host.as_deref())?;
-            let entry = entry(host, record.port);
-            Some(format!(
-                "an entry for the address, if it may be reached at all: `moat allow {entry}`"
-            ))
-        }
-        Cause::Policy if record.effect == Some(Effect::Ask) => {
+    match record.effect {
+        Some(Effect::Deny) => of_deny(record),
+        Some(Effect::Ask) if record.cause == Cause::Policy => {
             let entry = entry(record.host.as_deref()?, record.port);
             Some(format!(
                 "`moat allow {entry}`, unless the rule is in a more trusted file than yours"
             ))
         }
-        Cause::Policy if refused => {
-            let source = record.source.as_deref();
-            let place = source.map_or_else(String::new, |source| format!(" at {source}"));
-            Some(format!(
-                "only the rule itself{place}: a deny is absolute, no allow overrules it"
-            ))
-        }
-        cause => Why::of(cause).remedy.map(str::to_owned),
+        Some(Effect::Ask) => of_default(record),
+        Some(Effect::Allow | Effect::Pass) | None => of_cause(record),
     }
+}
+
+fn of_deny(record: &Record) -> Option<String> {
+    if record.cause == Cause::Default {
+        of_default(record)
+    } else if record.cause == Cause::Guarded {
+        let address = record.address.map(|address| address.to_string());
+        let entry = entry(address.as_deref().or(record.host.as_deref())?, record.port);
+        Some(format!(
+            "an entry for the address, if it may be reached at all: `moat allow {entry}`"
+        ))
+    } else if record.cause == Cause::Policy {
+        let source = record.source.as_deref();
+        let place = source.map_or_else(String::new, |source| format!(" at {source}"));
+        Some(format!(
+            "only the rule itself{place}: a deny is absolute, no allow overrules it"
+        ))
+    } else {
+        of_cause(record)
+    }
+}
+
+fn of_default(record: &Record) -> Option<String> {
+    let entry = entry(record.host.as_deref()?, record.port);
+    Some(format!(
+        "`moat allow {entry}` or `moat allow --id {}`",
+        record.id
+    ))
+}
+
+fn of_cause(record: &Record) -> Option<String> {
+    Why::of(record.cause).remedy.map(str::to_owned)
 }
 
 /// Host and port as an authority writes them.

@@ -35,6 +35,7 @@ fn a_refusal_says_what_would_change_it() {
     answer   deny, status 403
     cause    no rule matches, so the default holds
     change   `moat allow denied.test` or `moat allow --id AAAAAAAA`
+    today    deny  denied.test:443 by default, since no rule matches
     ");
     insta::assert_snapshot!(why(&bed, "BBBBBBBB", false).1, @"
     BBBBBBBB 2026-01-01T00:00:01.000000Z
@@ -43,6 +44,7 @@ fn a_refusal_says_what_would_change_it() {
     cause    a rule of the policy
     rule     `denied` at /etc/moat/policy.yaml:9
     change   only the rule itself at /etc/moat/policy.yaml:9: a deny is absolute, no allow overrules it
+    today    deny  secret.test:22 by default, since no rule matches
     ");
     insta::assert_snapshot!(why(&bed, "CCCCCCCC", false).1, @"
     CCCCCCCC 2026-01-01T00:00:02.000000Z
@@ -52,6 +54,7 @@ fn a_refusal_says_what_would_change_it() {
     reason   private
     address  fd00::1
     change   an entry for the address, if it may be reached at all: `moat allow [fd00::1]:5432`
+    today    deny  inner.test:5432 by default, since no rule matches
     ");
     insta::assert_snapshot!(why(&bed, "EEEEEEEE", false).1, @"
     EEEEEEEE 2026-01-01T00:00:05.000000Z
@@ -80,7 +83,7 @@ fn what_was_allowed_and_failed_says_so() {
 
 #[test]
 fn json_holds_the_records() {
-    insta::assert_snapshot!(why(&recorded(), "BBBBBBBB", true).1, @r#"{"id":"BBBBBBBB","records":[{"v":1,"ts":"2026-01-01T00:00:01.000000Z","seq":2,"id":"BBBBBBBB","event":"decision","protocol":"socks5","host":"secret.test","port":22,"effect":"deny","enforced":true,"cause":"policy","status":2,"rule":"denied","source":"/etc/moat/policy.yaml:9"}],"change":"only the rule itself at /etc/moat/policy.yaml:9: a deny is absolute, no allow overrules it"}"#);
+    insta::assert_snapshot!(why(&recorded(), "BBBBBBBB", true).1, @r#"{"id":"BBBBBBBB","records":[{"v":1,"ts":"2026-01-01T00:00:01.000000Z","seq":2,"id":"BBBBBBBB","event":"decision","protocol":"socks5","host":"secret.test","port":22,"effect":"deny","enforced":true,"cause":"policy","status":2,"rule":"denied","source":"/etc/moat/policy.yaml:9"}],"change":"only the rule itself at /etc/moat/policy.yaml:9: a deny is absolute, no allow overrules it","today":["deny  secret.test:22 by default, since no rule matches"]}"#);
 }
 
 #[test]
