@@ -284,3 +284,6 @@ impl GlobTableBuilder {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;
