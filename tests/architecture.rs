@@ -392,7 +392,8 @@ fn no_public_registry_is_spelled_out() {
         ["org", "debian"].map(str::to_owned),
     ];
     for path in tracked() {
-        if path == "Cargo.lock" {
+        // Cargo writes these, and names its registry in them.
+        if path.ends_with("Cargo.lock") {
             continue;
         }
         let Ok(text) = fs::read_to_string(root().join(&path)) else {
