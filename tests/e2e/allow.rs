@@ -106,7 +106,8 @@ fn words_that_yaml_takes_for_other_things_are_written_as_texts() {
     );
     assert_eq!(
         case.text(),
-        "version: 1\nallow: [{ id: allowed, net: [\"no\", \"on\", \"null\", \"1e3.test\"] }]\n"
+        "version: 1\nallow:\n  - id: allowed\n    net:\n      - \"no\"\n      - \"on\"\n      \
+         - \"null\"\n      - \"1e3.test\"\n"
     );
 }
 

@@ -85,10 +85,18 @@ fn new_group(
             root.set(section.as_str(), list.as_sequence()?);
             return Some(file.to_string());
         }
-        let mut lines = vec![format!("{section}:")];
-        lines.extend(block(group, 2));
+        let column = root.detect_indentation_level();
+        let mut lines = vec![format!("{}{section}:", pad(column))];
+        lines.extend(block(group, column + 2));
         return Some(insert(text, text.len(), &lines));
     };
+    if groups.is_empty() && !root.is_flow_style() {
+        return unfold(
+            text,
+            &groups,
+            &block(group, root.detect_indentation_level() + 2),
+        );
+    }
     if groups.is_flow_style() {
         let quote = Quote::of(root, &groups);
         push(&groups, &inline(&Value::Mapping(group.clone()), quote))?;
@@ -108,6 +116,21 @@ fn push(list: &Sequence, written: &str) -> Option<()> {
         list.push(node.as_scalar()?);
     }
     Some(())
+}
+
+/// Puts lines in the place of an empty list, which has no form but `[]`; what follows on its
+/// line stays there.
+fn unfold(text: &str, list: &Sequence, lines: &[String]) -> Option<String> {
+    let range = list.byte_range();
+    let (start, end) = (
+        usize::try_from(range.start).ok()?,
+        usize::try_from(range.end).ok()?,
+    );
+    let before = text.get(..start)?.trim_end_matches(' ');
+    let after = text.get(end..)?;
+    let rest = after.find('\n').map_or(after.len(), |at| at + 1);
+    let emptied = format!("{before}{after}");
+    Some(insert(&emptied, before.len() + rest, lines))
 }
 
 /// The column of the dashes of a block list.

@@ -103,7 +103,7 @@ fn an_entry_that_is_there_in_any_spelling_changes_nothing() {
 
 #[test]
 fn what_yaml_would_read_as_something_else_is_quoted() {
-    let mut text = "version: 1\nallow: []\n".to_owned();
+    let mut text = "version: 1\nallow: [] # none\ndeny: []\n".to_owned();
     for word in [
         "no",
         "on",
@@ -120,7 +120,20 @@ fn what_yaml_would_read_as_something_else_is_quoted() {
     }
     assert_snapshot!(text, @r#"
     version: 1
-    allow: [{ id: allowed, net: ["no", "on", "null", "1e3.test", "y", "2026-11-30.test", "a_b", "localhost:5432", "[::1]", "10.0.0.0/8:22"] }]
+    allow: # none
+      - id: allowed
+        net:
+          - "no"
+          - "on"
+          - "null"
+          - "1e3.test"
+          - "y"
+          - "2026-11-30.test"
+          - "a_b"
+          - "localhost:5432"
+          - "[::1]"
+          - "10.0.0.0/8:22"
+    deny: []
     "#);
 }
 
@@ -169,6 +182,34 @@ fn a_section_that_is_missing_comes_last() {
         deny.text,
         format!("{POLICY}deny:\n  - id: denied\n    net:\n      - bad.test\n")
     );
+}
+
+#[test]
+fn a_whole_document_may_be_indented_or_marked() {
+    let indented = "---\n  version: 1\n  allow: []\n";
+    let both = apply(
+        Some(&allow(indented, "a.test").text),
+        &add(Section::Deny, "b.test"),
+        &load,
+    );
+    assert_snapshot!(both.unwrap().text, @r"
+    ---
+      version: 1
+      allow:
+        - id: allowed
+          net:
+            - a.test
+      deny:
+        - id: denied
+          net:
+            - b.test
+    ");
+    let ended = apply(
+        Some("version: 1\n...\n"),
+        &add(Section::Allow, "a.test"),
+        &load,
+    );
+    assert_snapshot!(ended.unwrap_err(), @"this file cannot be edited safely: its layout leaves no place where the change would be certain");
 }
 
 #[test]
@@ -256,7 +297,16 @@ fn a_reason_joins_the_group_that_has_it_and_no_other() {
     let text = with(&text, "c.test", "one");
     assert_snapshot!(text, @r"
     version: 1
-    allow: [{ id: allowed, reason: one, net: [a.test, c.test] }, { id: allowed-2, reason: two, net: [b.test] }]
+    allow:
+      - id: allowed
+        reason: one
+        net:
+          - a.test
+          - c.test
+      - id: allowed-2
+        reason: two
+        net:
+          - b.test
     ");
 }
 
