@@ -64,12 +64,9 @@ pub(crate) async fn run(
     let places = Arc::new(Semaphore::new(CONNECTIONS));
     loop {
         let place = Arc::clone(&places).acquire_owned().await;
-        let stream = match listener.accept().await {
-            Ok((stream, _)) => stream,
-            Err(_) => {
-                tokio::time::sleep(BACK_OFF).await;
-                continue;
-            }
+        let Ok((stream, _)) = listener.accept().await else {
+            tokio::time::sleep(BACK_OFF).await;
+            continue;
         };
         let admin = Arc::clone(&admin);
         tokio::spawn(async move {

@@ -62,22 +62,7 @@ impl BindError {
     /// What a person can do about it.
     pub fn help(&self) -> Option<&'static str> {
         match self {
-            Self::Listen { source, .. } | Self::Admin { source, .. } => match source.kind() {
-                io::ErrorKind::AddrInUse => Some(
-                    "another program listens there, perhaps another `moat proxy`; stop it, or \
-                     choose another port (port 0 picks a free one)",
-                ),
-                io::ErrorKind::AddrNotAvailable => {
-                    Some("this machine has no such address; `0.0.0.0` listens on all of them")
-                }
-                io::ErrorKind::PermissionDenied => {
-                    Some("ports below 1024 and other people's folders need privileges")
-                }
-                io::ErrorKind::AlreadyExists => {
-                    Some("remove the file, or choose another path for the socket")
-                }
-                _ => None,
-            },
+            Self::Listen { source, .. } | Self::Admin { source, .. } => help_to_listen(source),
             Self::NoCertificate { .. } => Some("name them with `--tls-cert` and `--tls-key`"),
             Self::Audit { .. } => {
                 Some("choose another file with `--audit FILE`, or standard output with `--audit -`")
@@ -85,6 +70,30 @@ impl BindError {
             Self::Policy(_) | Self::Tls(_) | Self::Setup { .. } => None,
         }
     }
+}
+
+fn help_to_listen(error: &io::Error) -> Option<&'static str> {
+    let helps = [
+        (
+            io::ErrorKind::AddrInUse,
+            "another program listens there, perhaps another `moat proxy`; stop it, or choose \
+             another port (port 0 picks a free one)",
+        ),
+        (
+            io::ErrorKind::AddrNotAvailable,
+            "this machine has no such address; `0.0.0.0` listens on all of them",
+        ),
+        (
+            io::ErrorKind::PermissionDenied,
+            "ports below 1024 and other people's folders need privileges",
+        ),
+        (
+            io::ErrorKind::AlreadyExists,
+            "remove the file, or choose another path for the socket",
+        ),
+    ];
+    let known = helps.into_iter().find(|(kind, _)| *kind == error.kind());
+    known.map(|(_, help)| help)
 }
 
 /// A certificate or key that TLS listeners cannot use.

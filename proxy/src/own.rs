@@ -27,7 +27,7 @@ impl OwnListeners {
     }
 }
 
-/// 127.0.0.1 and ::1 are one resource: what opens one opens the other, so both are the proxy's.
+/// `127.0.0.1` and `::1` are one resource: what opens one opens the other, so both are the proxy's.
 fn is_localhost(address: IpAddr) -> bool {
     address == Ipv4Addr::LOCALHOST || address == Ipv6Addr::LOCALHOST
 }

@@ -216,11 +216,16 @@ fn started(now: SystemTime) -> String {
 
 /// A proxy that cannot start, by whose fault: a policy or a record is configuration.
 fn cannot_bind(error: &BindError, policy: Option<Problem>) -> Problem {
-    match (error, policy) {
-        (BindError::Policy(_), Some(problem)) => problem,
-        (BindError::Policy(_), None) => Problem::usage(error.to_string()),
-        (BindError::Audit { path, source }, _) => cannot_record(path, source),
+    let problem = match (error, policy) {
+        (BindError::Policy(_), Some(problem)) => return problem,
+        (BindError::Policy(_), None) => return Problem::usage(error.to_string()),
+        (BindError::Audit { path, source }, _) => return cannot_record(path, source),
+        (BindError::Tls(_), _) => Problem::usage(chain(error)),
         (_, _) => Problem::failed(chain(error)),
+    };
+    match error.help() {
+        Some(help) => problem.with_hint(help),
+        None => problem,
     }
 }
 

@@ -133,11 +133,13 @@ fn open(path: &Path) -> io::Result<(File, u64)> {
     }
     let mut size = metadata.len();
     let mut last = [b'\n'];
-    if size > 0 && file.seek(SeekFrom::End(-1)).is_ok() && file.read_exact(&mut last).is_ok() {
-        if last != [b'\n'] {
-            file.write_all(b"\n")?;
-            size += 1;
-        }
+    if size > 0
+        && file.seek(SeekFrom::End(-1)).is_ok()
+        && file.read_exact(&mut last).is_ok()
+        && last != [b'\n']
+    {
+        file.write_all(b"\n")?;
+        size += 1;
     }
     Ok((file, size))
 }

@@ -101,7 +101,7 @@ pub(super) fn of_histograms(name: Name, histograms: &[&Histogram]) -> MetricFami
 
 fn family(name: Name, kind: MetricType, metrics: Vec<Metric>) -> MetricFamily {
     let mut family = MetricFamily::default();
-    family.set_name(name.name.to_owned());
+    family.set_name(name.text.to_owned());
     family.set_help(name.help.to_owned());
     family.set_field_type(kind);
     family.set_metric(metrics);

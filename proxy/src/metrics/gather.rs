@@ -32,7 +32,7 @@ impl Gatherer {
         let describe = |name: &Name| {
             let labels = name.labels.iter().map(ToString::to_string).collect();
             Desc::new(
-                name.name.to_owned(),
+                name.text.to_owned(),
                 name.help.to_owned(),
                 labels,
                 std::collections::HashMap::new(),

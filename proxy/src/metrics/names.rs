@@ -5,7 +5,7 @@
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Name {
     /// As it is scraped.
-    pub(crate) name: &'static str,
+    pub(crate) text: &'static str,
     /// Its labels, in the order of the alphabet.
     pub(crate) labels: &'static [&'static str],
     /// What it means.
@@ -15,7 +15,7 @@ pub(crate) struct Name {
 macro_rules! names {
     ($($constant:ident = $name:literal [$($label:literal),*] $help:literal;)*) => {
         $(pub(crate) const $constant: Name =
-            Name { name: $name, labels: &[$($label),*], help: $help };)*
+            Name { text: $name, labels: &[$($label),*], help: $help };)*
         /// All of them.
         pub(crate) const ALL: &[Name] = &[$($constant),*];
     };

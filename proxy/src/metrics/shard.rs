@@ -64,7 +64,7 @@ impl<const N: usize> Counts<N> {
     }
 }
 
-/// In the order of their label.
+/// Those that are counted apart; the last one stands for every other.
 pub(crate) const PROTOCOLS: [Protocol; 4] = [
     Protocol::Connect,
     Protocol::Http,
@@ -80,12 +80,8 @@ const DECISIONS: usize = PROTOCOLS.len() * EFFECTS.len();
 
 /// The number of the counter for a protocol and an effect.
 pub(crate) fn decision(protocol: Protocol, effect: Effect) -> usize {
-    let protocol = match protocol {
-        Protocol::Connect => 0,
-        Protocol::Http => 1,
-        Protocol::Socks5 => 2,
-        _ => 3,
-    };
+    let known = PROTOCOLS.iter().position(|&known| known == protocol);
+    let protocol = known.unwrap_or(PROTOCOLS.len() - 1);
     let effect = match effect {
         Effect::Allow => 0,
         Effect::Ask => 1,

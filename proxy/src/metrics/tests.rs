@@ -44,7 +44,7 @@ fn every_metric_is_scraped_and_has_a_name() {
     let text = scrape(&shared(1));
     let types = text.lines().filter_map(|line| line.strip_prefix("# TYPE "));
     let scraped: BTreeSet<&str> = types.filter_map(|line| line.split(' ').next()).collect();
-    let named: BTreeSet<&str> = names::ALL.iter().map(|name| name.name).collect();
+    let named: BTreeSet<&str> = names::ALL.iter().map(|name| name.text).collect();
     assert_eq!(scraped, named);
 }
 
@@ -55,8 +55,8 @@ fn every_metric_is_documented_with_its_labels_and_meaning() {
         let cells = [&labels.join(", "), name.help].join(" | ");
         let row = DOCUMENTED
             .lines()
-            .find(|line| line.starts_with(&format!("| `{}` |", name.name)))
-            .unwrap_or_else(|| panic!("`{}` is not documented", name.name));
+            .find(|line| line.starts_with(&format!("| `{}` |", name.text)))
+            .unwrap_or_else(|| panic!("`{}` is not documented", name.text));
         assert!(row.ends_with(&format!("| {cells} |")), "{row}");
     }
     let rows = DOCUMENTED
@@ -69,10 +69,10 @@ fn every_metric_is_documented_with_its_labels_and_meaning() {
 fn names_keep_to_the_rules_of_prometheus() {
     let text = scrape(&shared(1));
     for name in names::ALL {
-        assert!(name.name.starts_with("moat_"));
-        assert!(name.labels.is_sorted(), "{}", name.name);
-        let counter = text.contains(&format!("# TYPE {} counter\n", name.name));
-        assert_eq!(name.name.ends_with("_total"), counter, "{}", name.name);
+        assert!(name.text.starts_with("moat_"));
+        assert!(name.labels.is_sorted(), "{}", name.text);
+        let counter = text.contains(&format!("# TYPE {} counter\n", name.text));
+        assert_eq!(name.text.ends_with("_total"), counter, "{}", name.text);
     }
 }
 

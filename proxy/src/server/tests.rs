@@ -1,6 +1,6 @@
 use std::fs;
-use std::io::Write as _;
-use std::net::{SocketAddr, TcpStream};
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use moat_policy::policy::Policy;
-use moat_policy::record::{Event, Record};
+use moat_policy::record::{Cause, EndedBy, Event, Record};
 use tempfile::TempDir;
 use tokio::sync::mpsc;
 
@@ -257,7 +257,6 @@ fn a_drain_does_not_wait_for_silent_connections() {
 }
 
 #[test]
-#[expect(clippy::disallowed_methods, reason = "a client, not the proxy")]
 fn clients_come_by_unix_sockets_too() {
     let proxy = Proxy::start(|config, folder| {
         let path = folder.join("proxy.sock");
@@ -299,5 +298,89 @@ fn clients_come_by_tls_too() {
     plain.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
     read_to_end(plain);
     proxy.wait_for("/metrics", "\nmoat_tls_handshake_errors_total 1\n");
+    proxy.stop();
+}
+
+/// A tunnel through the proxy to an origin on loopback, under a policy that allows it: the
+/// client's end and the origin's.
+fn tunnel(proxy: &Proxy) -> (TcpStream, TcpStream) {
+    let origin = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = origin.local_addr().unwrap();
+    proxy.write_policy(&format!(
+        "version: 1\nallow: [{{id: test, net: [\"{address}\"]}}]\n"
+    ));
+    proxy.wait_for("/metrics", "\nmoat_policy_generation 2\n");
+    let mut client = connect(proxy.address());
+    write!(
+        client,
+        "CONNECT {address} HTTP/1.1\r\nHost: {address}\r\n\r\n"
+    )
+    .unwrap();
+    let (upstream, _) = origin.accept().unwrap();
+    let mut answer = [0; 12];
+    client.read_exact(&mut answer).unwrap();
+    assert_eq!(&answer, b"HTTP/1.1 200");
+    proxy.wait_for("/metrics", "\nmoat_tunnels_active 1\n");
+    (client, upstream)
+}
+
+/// The close record, which must be the only one.
+fn close(records: &[Record]) -> &Record {
+    let mut closes = records.iter().filter(|record| record.event == Event::Close);
+    let close = closes.next().unwrap();
+    assert!(closes.next().is_none());
+    close
+}
+
+#[test]
+fn a_tunnel_that_outlives_the_drain_is_cut_with_a_record() {
+    let proxy = Proxy::start(|config, _| config.timeouts.drain = Duration::from_millis(50));
+    let (client, upstream) = tunnel(&proxy);
+    let records = proxy.stop();
+    assert_eq!(close(&records).cause, Cause::Shutdown);
+    assert_eq!(close(&records).ended_by, Some(EndedBy::Moat));
+    read_to_end(client);
+    assert_eq!(read_to_end(upstream), "");
+}
+
+#[test]
+fn a_drain_waits_for_a_tunnel_that_ends_by_itself() {
+    let proxy = Proxy::start(|config, _| config.timeouts.drain = Duration::from_mins(10));
+    let (client, mut upstream) = tunnel(&proxy);
+    proxy.end.try_send(()).unwrap();
+    proxy.wait_for("/readyz", "draining");
+    upstream.write_all(b"still here").unwrap();
+    drop(upstream);
+    assert!(read_to_end(&client).ends_with("still here"));
+    drop(client);
+    proxy.thread.join().unwrap().unwrap();
+    let text = fs::read_to_string(proxy.folder.path().join("audit.jsonl")).unwrap();
+    assert!(text.contains("\"cause\":\"done\""), "{text}");
+}
+
+#[test]
+fn rechecking_cuts_the_tunnels_that_a_new_policy_refuses() {
+    let proxy = Proxy::start(|config, _| config.recheck = true);
+    let (client, upstream) = tunnel(&proxy);
+    proxy.write_policy(POLICY);
+    assert_eq!(read_to_end(upstream), "");
+    read_to_end(client);
+    proxy.wait_for("/metrics", "\nmoat_tunnels_active 0\n");
+    let records = proxy.stop();
+    assert_eq!(close(&records).cause, Cause::Shutdown);
+}
+
+#[test]
+fn without_rechecking_open_tunnels_go_on() {
+    let proxy = Proxy::start(|_, _| {});
+    let (mut client, mut upstream) = tunnel(&proxy);
+    proxy.write_policy(POLICY);
+    proxy.wait_for("/metrics", "\nmoat_policy_generation 3\n");
+    upstream.write_all(b"hello").unwrap();
+    drop(upstream);
+    let mut rest = String::new();
+    client.read_to_string(&mut rest).unwrap();
+    assert!(rest.ends_with("hello"), "{rest}");
+    drop(client);
     proxy.stop();
 }
