@@ -10,7 +10,7 @@ use moat_policy::host::{Host, HostName};
 use moat_policy::port::Port;
 use moat_policy::record::{Actor, Cause, EndedBy, Event, Protocol};
 use moat_policy::request::{Request, Surface, Target};
-use moat_policy::verdict::{AddressVerdict, Basis, Effect, Grant, Rule, Verdict};
+use moat_policy::verdict::{AddressVerdict, Basis, Effect, Grant, Rule, TlsRule, Verdict};
 
 use crate::config::{AuditOnFailure, Mode};
 use crate::id::EventId;
@@ -190,6 +190,11 @@ pub(crate) fn request(
     });
     worker.meter().decided(since.elapsed());
     let enforced = match verdict.effect {
+        Effect::Allow if is_clear(&asked, &verdict) => {
+            let refusal = Refusal::tls_required(&verdict);
+            refused(worker, &asked, &loaded, &refusal);
+            return Err(refusal);
+        }
         Effect::Allow => true,
         Effect::Ask | Effect::Deny | Effect::Pass => {
             if !is_overruled(worker, &verdict) {
@@ -212,6 +217,11 @@ pub(crate) fn request(
         grant,
         since,
     })
+}
+
+/// Whether a request would be sent in clear where its rule requires TLS.
+fn is_clear(asked: &Asked, verdict: &Verdict<'_>) -> bool {
+    asked.protocol == Protocol::Http && verdict.grant.tls == TlsRule::Require
 }
 
 /// Whether observing lets a refusal pass: one by default or an `ask`, never an explicit one.

@@ -216,7 +216,7 @@ where
             ready!(scratch::poll_read(&mut self.stream, cx, &mut self.bytes))?
         };
         if count == 0 {
-            return self.fail(Refusal::malformed("the body ends too early"));
+            return self.fail(Refusal::cut_off());
         }
         Poll::Ready(Ok(()))
     }

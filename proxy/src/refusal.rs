@@ -111,6 +111,25 @@ impl Refusal {
         }
     }
 
+    /// The rule requires TLS, and the request is not.
+    pub(crate) fn tls_required(verdict: &Verdict<'_>) -> Self {
+        Self {
+            rule: verdict.rule.map(Arc::clone),
+            ..Self::plain(
+                Cause::Sni,
+                403,
+                Effect::Deny,
+                "denied: this port is for TLS, and the request is plain HTTP",
+            )
+        }
+    }
+
+    /// The client left in the middle of a request.
+    pub(crate) fn cut_off() -> Self {
+        Self::plain(Cause::Client, 400, Effect::Deny, "the body ends too early")
+            .with_error("http_request_error")
+    }
+
     /// A permitted name leads to an address that is guarded.
     pub(crate) fn guarded(class: AddressClass, address: IpAddr) -> Self {
         Self {

@@ -137,8 +137,12 @@ impl Exchange {
         let gate = Gate::new(stream, head, &bytes, order.body);
         drop(bytes);
         let (mut gate, stop) = self.serve(gate, &order).await;
-        let refusal = gate.take_fault().or_else(|| self.failure.take());
+        let fault = gate.take_fault();
+        let refusal = fault.clone().or_else(|| self.failure.take());
         self.end.set(self.ending(stop, refusal.as_ref()));
+        if let (Some(fault), Some(ticket)) = (&fault, &*self.ticket.borrow()) {
+            authorize::refused_late(&self.worker, ticket, fault);
+        }
         let drained = gate.is_drained();
         let client = gate.into_inner();
         if let Some(switched) = self.switched.take() {
@@ -313,6 +317,9 @@ impl Exchange {
             (Stop::Stalled, _) => (Cause::Timeout, EndedBy::Moat),
             (_, Some(refusal)) if refusal.cause == Cause::Upstream => {
                 (Cause::Upstream, EndedBy::Upstream)
+            }
+            (_, Some(refusal)) if refusal.cause == Cause::Client => {
+                (Cause::Client, EndedBy::Client)
             }
             (_, Some(refusal)) => (refusal.cause, EndedBy::Moat),
             (_, None) if self.moved.broke.get() => (Cause::Upstream, EndedBy::Upstream),

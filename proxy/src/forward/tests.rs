@@ -567,3 +567,121 @@ fn answers_504_to_an_origin_that_stays_silent() {
         drop(listener);
     });
 }
+
+#[test]
+fn sends_nothing_in_clear_where_tls_is_required() {
+    local(async {
+        let policy = testing::policy_text(
+            "version: 1\nallow:\n- id: tls\n  net: [{cidr: 127.0.0.1/32, ports: \"*\", tls: require}]\n",
+        );
+        let (worker, records) = testing::worker(policy, testing::config(), &[]);
+        let origin = Origin::start(ok).await;
+        let answer = exchange(&worker, &get(&origin.address, "/", LAST)).await;
+        assert!(answer.starts_with("HTTP/1.1 403 "), "{answer}");
+        assert!(answer.contains("this port is for TLS"), "{answer}");
+        assert_eq!(records.take().len(), 1);
+        assert_eq!(origin.dials.get(), 0);
+    });
+}
+
+#[test]
+fn passes_a_head_of_16_000_bytes() {
+    local(async {
+        let (worker, _records) = stage();
+        let origin = Origin::start(ok).await;
+        let cookie = format!("Cookie: {}\r\n{LAST}", "a".repeat(16_000));
+        let answer = exchange(&worker, &get(&origin.address, "/", &cookie)).await;
+        assert!(answer.ends_with("\r\n\r\nok"), "{answer}");
+        assert!(origin.seen()[0].contains(&"a".repeat(16_000)));
+    });
+}
+
+#[test]
+fn gives_an_early_answer_to_a_client_that_still_sends() {
+    local(async {
+        let (worker, _records) = stage();
+        let (listener, address) = testing::listener().await;
+        tokio::task::spawn_local(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            read_head(&mut stream).await.unwrap();
+            let answer = b"HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r\n\r\n";
+            stream.write_all(answer).await.unwrap();
+            let mut rest = Vec::new();
+            drop(stream.read_to_end(&mut rest).await);
+        });
+        let (mut client, _task) = connect(&worker).await;
+        let head = format!(
+            "POST http://{address}/ HTTP/1.1\r\nHost: {address}\r\nContent-Length: 1000000\r\n\r\n"
+        );
+        client.write_all(head.as_bytes()).await.unwrap();
+        client.write_all(&[b'a'; 1000]).await.unwrap();
+        let head = read_head(&mut client).await.unwrap();
+        assert!(head.starts_with("HTTP/1.1 413 "), "{head}");
+    });
+}
+
+#[test]
+fn tells_a_broken_response_from_a_whole_one() {
+    local(async {
+        let (worker, records) = stage();
+        let origin = Origin::start(|_| {
+            b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\nX: Connection: close\r\n\r\nhalf".to_vec()
+        })
+        .await;
+        let answer = exchange(&worker, &get(&origin.address, "/", "")).await;
+        assert!(answer.ends_with("half"), "{answer}");
+        let close = records.take().pop().unwrap();
+        assert_eq!(close.cause, Cause::Upstream);
+        assert_eq!(close.traffic.unwrap().ended_by, EndedBy::Upstream);
+        assert_eq!(worker.pool.len(), 0);
+    });
+}
+
+#[test]
+fn records_a_client_that_leaves_in_the_middle_of_its_body() {
+    local(async {
+        let (worker, records) = stage();
+        let origin = Origin::start(ok).await;
+        let (mut client, task) = connect(&worker).await;
+        let head = format!(
+            "POST http://{0}/ HTTP/1.1\r\nHost: {0}\r\nContent-Length: 10\r\n\r\nhalf",
+            origin.address
+        );
+        client.write_all(head.as_bytes()).await.unwrap();
+        drop(client);
+        task.await.unwrap();
+        let close = records.take().pop().unwrap();
+        assert_eq!((close.event, close.cause), (Event::Close, Cause::Client));
+    });
+}
+
+#[test]
+fn answers_every_head_whatever_is_in_it() {
+    local(async {
+        let (worker, _records) = stage();
+        let origin = Origin::start(ok).await;
+        let whole = get(
+            &origin.address,
+            "/a?b",
+            "X-Some: thing\r\nConnection: close\r\n",
+        );
+        let mut state = 0x2545_f491_4f6c_dd1d_u64;
+        let mut next = move || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            usize::try_from(state >> 33).unwrap()
+        };
+        for _ in 0..300 {
+            let mut bytes = whole.clone().into_bytes();
+            let at = next() % (bytes.len() - 4);
+            bytes[at] = u8::try_from(next() % 256).unwrap();
+            let (mut client, _task) = connect(&worker).await;
+            client.write_all(&bytes).await.unwrap();
+            let mut start = [0; 9];
+            let read = client.read_exact(&mut start).await;
+            assert!(read.is_ok(), "{:?}", String::from_utf8_lossy(&bytes));
+            assert!(start.starts_with(b"HTTP/1.") || start[0] == 0 || start[0] == 5);
+        }
+    });
+}
