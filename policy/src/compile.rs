@@ -34,6 +34,12 @@ allow:
       - preset: default
 ";
 
+/// The most entries that presets may be written out to, all mentions together.
+const MOST_EXPANDED: usize = 20_000;
+
+/// How many problems of presets are reported.
+const MOST_PROBLEMS: usize = 10;
+
 /// How many hexadecimal digits of the digest are kept.
 const DIGEST_DIGITS: usize = 12;
 
@@ -194,6 +200,8 @@ fn ignored(document: &Document, allows: Allows) -> Option<Diagnostic> {
 struct Compiler<'l> {
     filed: Vec<Filed<'l>>,
     presets: HashMap<Arc<str>, Preset>,
+    /// How many entries the presets were written out to.
+    expanded: usize,
     problems: Vec<Diagnostic>,
 }
 
@@ -279,6 +287,16 @@ impl<'l> Compiler<'l> {
             let problem = Diagnostic::error(code::PRESET, source, span, message);
             self.problems
                 .push(problem.with_help("name it in a `deny` group"));
+            return Vec::new();
+        }
+        self.expanded = self.expanded.saturating_add(found.entries.len());
+        if self.expanded > MOST_EXPANDED {
+            let message = "the presets of this policy stand for too many entries";
+            let problem = Diagnostic::error(code::TOO_LARGE, source, span, message);
+            if self.problems.len() < MOST_PROBLEMS {
+                self.problems
+                    .push(problem.with_help("name each preset once"));
+            }
             return Vec::new();
         }
         let mut entries = Vec::with_capacity(found.entries.len());

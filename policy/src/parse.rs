@@ -5,7 +5,8 @@
 //! between the two readers is an error. It knows one file; what several mean together is the
 //! part of [`crate::compile`].
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 use crate::diagnostic::{self, Diagnostic, code};
 use crate::document::written::{self, File};
@@ -40,7 +41,7 @@ pub fn parse(source: &SourceFile) -> Result<Document, Vec<Diagnostic>> {
     let mut problems = shape::check(source, root);
     if !problems.is_empty() {
         let more = survey::survey(source, root);
-        let places: Vec<usize> = problems.iter().map(|other| other.span.start).collect();
+        let places: HashSet<usize> = problems.iter().map(|other| other.span.start).collect();
         let is_new = |problem: &Diagnostic| !places.contains(&problem.span.start);
         problems.extend(more.into_iter().filter(is_new));
         diagnostic::sort(&mut problems);
@@ -84,6 +85,9 @@ struct Reader<'s> {
     problems: Vec<Diagnostic>,
     /// The line of each group's id.
     ids: HashMap<Box<str>, u32>,
+    /// The presets that were found to exist.
+    presets: HashSet<Box<str>>,
+    unknown_presets: usize,
 }
 
 impl<'s> Reader<'s> {
@@ -92,6 +96,8 @@ impl<'s> Reader<'s> {
             source,
             problems: Vec::new(),
             ids: HashMap::new(),
+            presets: HashSet::new(),
+            unknown_presets: 0,
         }
     }
 
@@ -257,12 +263,12 @@ impl<'s> Reader<'s> {
 
 /// The place of a part of a node's text; of the whole node where the text is not written as it
 /// is read.
-fn within(source: &SourceFile, node: Node<'_>, range: &std::ops::Range<usize>) -> Span {
+fn within(source: &SourceFile, node: Node<'_>, range: &Range<usize>) -> Span {
     let whole = node.span();
+    let written = source.slice(whole);
     let Some(text) = node.text() else {
         return whole;
     };
-    let written = source.slice(whole);
     let quotes: usize = match written.len().checked_sub(text.len()) {
         Some(0) => 0,
         Some(2) => 1,
@@ -272,9 +278,11 @@ fn within(source: &SourceFile, node: Node<'_>, range: &std::ops::Range<usize>) -
     if inner != Some(text) || range.end > text.len() {
         return whole;
     }
-    let from = whole.start.saturating_add(quotes);
-    let end = range.end.max(range.start.saturating_add(1)).min(text.len());
-    source.span(from.saturating_add(range.start), from.saturating_add(end))
+    let next = |at: usize| text.get(at..).and_then(|rest| rest.chars().next());
+    let least = next(range.start).map_or(0, char::len_utf8);
+    let end = range.end.max(range.start.saturating_add(least));
+    let start = range.start.saturating_add(quotes);
+    whole.part(written, &(start..end.saturating_add(quotes)))
 }
 
 #[cfg(test)]

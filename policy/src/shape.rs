@@ -221,11 +221,11 @@ impl Check<'_> {
     }
 
     fn problem(&mut self, code: &'static str, at: Node<'_>, message: String, help: &str) {
-        let mut span = at.span();
-        if at.text().is_none() {
-            // A collection is pointed at by its first character: its whole text hides the point.
-            span = self.source.span(span.start, span.start.saturating_add(1));
-        }
+        let whole = at.span();
+        let span = match at.text() {
+            Some(_) => whole,
+            None => whole.first(self.source),
+        };
         let problem = Diagnostic::error(code, self.source, span, message).with_help(help);
         self.problems.push(problem);
     }

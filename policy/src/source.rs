@@ -1,5 +1,6 @@
 //! A text with its name: what positions in diagnostics and rules refer to.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 /// One policy text, as read by the caller.
@@ -83,4 +84,33 @@ pub struct Span {
     pub line: u32,
     /// Column of the start in characters, from 1.
     pub column: u32,
+}
+
+impl Span {
+    /// A part of a span that lies in one line, `text` being what stands in it: cheap, since
+    /// nothing is counted but the part in front. A range that does not fit gives the whole.
+    #[must_use]
+    pub fn part(self, text: &str, range: &Range<usize>) -> Self {
+        match (text.get(..range.start), text.get(range.clone())) {
+            (Some(before), Some(_)) if !text.contains('\n') => Self {
+                start: self.start.saturating_add(range.start),
+                end: self.start.saturating_add(range.end),
+                column: u32::try_from(before.chars().count())
+                    .map_or(u32::MAX, |count| self.column.saturating_add(count)),
+                ..self
+            },
+            _ => self,
+        }
+    }
+
+    /// The first character of a span: where a collection is pointed at, since its whole text
+    /// hides the point.
+    #[must_use]
+    pub fn first(self, source: &SourceFile) -> Self {
+        let length = source.slice(self).chars().next().map_or(0, char::len_utf8);
+        Self {
+            end: self.start.saturating_add(length),
+            ..self
+        }
+    }
 }

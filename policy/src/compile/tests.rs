@@ -84,3 +84,12 @@ fn the_digest_names_texts_and_trust_but_no_paths() {
     assert_ne!(base, digest(Origin::User, "a", "version: 1\n"));
     assert_ne!(base, digest(Origin::Machine, "a", "version: 1"));
 }
+
+#[test]
+fn a_preset_named_too_often_is_an_error_and_no_flood() {
+    let mentions = "{preset: default}, ".repeat(1_000);
+    let text = format!("allow: [{{id: a, net: [{mentions}]}}]");
+    let problems = compile(vec![input(Origin::User, &text)]).unwrap_err();
+    assert_eq!(problems.len(), MOST_PROBLEMS);
+    assert_eq!(problems[0].code, code::TOO_LARGE);
+}

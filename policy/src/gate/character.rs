@@ -3,6 +3,9 @@
 use crate::diagnostic::{Diagnostic, code};
 use crate::source::SourceFile;
 
+/// How many are reported.
+const MOST: usize = 10;
+
 /// Finds the first few of them.
 pub(super) fn find(source: &SourceFile) -> Vec<Diagnostic> {
     let text = &source.text;
@@ -10,31 +13,26 @@ pub(super) fn find(source: &SourceFile) -> Vec<Diagnostic> {
     if text.bytes().all(plain) {
         return Vec::new();
     }
-    let mut before_line_feed = false;
-    let mut found: Vec<(usize, char)> = Vec::new();
-    for (at, c) in text.char_indices().rev() {
+    let mut found = Vec::new();
+    let mut characters = text.char_indices().peekable();
+    while let Some((at, c)) = characters.next() {
         let hidden = match c {
-            '\r' => !before_line_feed,
+            '\r' => characters.peek().is_none_or(|(_, next)| *next != '\n'),
             '\t' | '\n' => false,
             _ => c.is_control() || is_invisible(c),
         };
-        before_line_feed = c == '\n';
         if hidden {
-            found.push((at, c));
+            let span = source.span(at, at.saturating_add(c.len_utf8()));
+            let message = format!("the hidden character U+{:04X}", u32::from(c));
+            let problem = Diagnostic::error(code::HIDDEN, source, span, message);
+            found
+                .push(problem.with_help("delete it: a policy holds only what its readers can see"));
+            if found.len() == MOST {
+                break;
+            }
         }
     }
-    let first = found.iter().rev().take(10);
-    first
-        .map(|&(at, c)| {
-            Diagnostic::error(
-                code::HIDDEN,
-                source,
-                source.span(at, at.saturating_add(c.len_utf8())),
-                format!("the hidden character U+{:04X}", u32::from(c)),
-            )
-            .with_help("delete it: a policy holds only what its readers can see")
-        })
-        .collect()
+    found
 }
 
 /// Line breaks of YAML 1.1 alone, marks without width, and those that turn the direction of the

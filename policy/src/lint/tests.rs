@@ -173,8 +173,8 @@ fn an_entry_that_a_preset_holds_is_found() {
 }
 
 #[test]
-fn ten_thousand_entries_take_no_square_of_time() {
-    let hosts: Vec<_> = (0..10_000).map(|n| format!("h{n}.a.test")).collect();
+fn thousands_of_entries_take_no_square_of_time() {
+    let hosts: Vec<_> = (0..2_000).map(|n| format!("h{n}.a.test")).collect();
     let text = allow(&format!("\"*.a.test:*\", {}", hosts.join(", ")));
-    assert_eq!(text.lines().count(), 20_000);
+    assert_eq!(text.lines().count(), 4_000);
 }

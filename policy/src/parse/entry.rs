@@ -16,6 +16,9 @@ use crate::preset;
 use crate::source::SourceFile;
 use crate::verdict::{SniRule, TlsRule};
 
+/// How many presets that do not exist are reported.
+const MOST_UNKNOWN: usize = 10;
+
 impl Reader<'_> {
     pub(super) fn entry(&mut self, written: &written::Entry, node: Node<'_>) -> Option<GroupEntry> {
         match written {
@@ -82,11 +85,7 @@ impl Reader<'_> {
     ) -> Option<(Box<str>, EntryBody)> {
         let at = node.get("preset")?;
         self.same(name, at);
-        if let Err(error) = preset::find(name) {
-            let problem =
-                Diagnostic::error(code::PRESET, self.source, at.span(), error.to_string());
-            let help = error.help().unwrap_or_default();
-            self.problems.push(problem.with_help(help));
+        if !self.is_preset(name, at) {
             return None;
         }
         let others = [
@@ -107,6 +106,25 @@ impl Reader<'_> {
             until,
         };
         Some((format!("preset {name}").into(), body))
+    }
+
+    /// Whether the preset exists; if not that is a problem. Each name is looked up once, and only
+    /// so many that do not exist, so that no file can make the reading long.
+    fn is_preset(&mut self, name: &str, at: Node<'_>) -> bool {
+        if self.presets.contains(name) {
+            return true;
+        }
+        if self.unknown_presets >= MOST_UNKNOWN {
+            return false;
+        }
+        let Err(error) = preset::find(name) else {
+            return self.presets.insert(name.into());
+        };
+        self.unknown_presets = self.unknown_presets.saturating_add(1);
+        let problem = Diagnostic::error(code::PRESET, self.source, at.span(), error.to_string());
+        let help = error.help().unwrap_or_default();
+        self.problems.push(problem.with_help(help));
+        false
     }
 
     fn host_entry(
@@ -244,13 +262,9 @@ impl Reader<'_> {
         message: &str,
         help: &str,
     ) {
-        let span = node.pair(key).map_or_else(
-            || {
-                let start = node.span().start;
-                self.source.span(start, start.saturating_add(1))
-            },
-            |(key, _)| key.span(),
-        );
+        let span = node
+            .pair(key)
+            .map_or_else(|| node.span().first(self.source), |(key, _)| key.span());
         self.problem(code, span, message, help);
     }
 }

@@ -498,3 +498,20 @@ proptest::proptest! {
         proptest::prop_assert_eq!(crate::fuzz::document(text.as_bytes()), Ok(()));
     }
 }
+
+#[test]
+fn ten_thousand_mistakes_take_no_square_of_time() {
+    let bad = "a..test, {host: b..test}, {preset: nmp}, no, {hots: x}, [], ".repeat(1_500);
+    let shaped = "a..test, {host: b..test, ports: 0}, {}, \"!x\", ".repeat(2_000);
+    for entries in [bad, shaped] {
+        let text = format!("version: 1\nallow: [{{id: a, net: [{entries}]}}]\n");
+        let problems = parse(&SourceFile::new("p.yaml", &text)).unwrap_err();
+        assert!(problems.len() > 4_000, "{}", problems.len());
+    }
+}
+
+#[test]
+fn many_unknown_presets_are_not_all_looked_up() {
+    let names: Vec<_> = (0..40).map(|n| format!("{{preset: x{n}}}")).collect();
+    assert_eq!(list(&format!("[{}]", names.join(", "))).lines().count(), 20);
+}
