@@ -1,10 +1,11 @@
 //! The command line as scripts see it: exit codes, where lines go, what a proxy leaves behind.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 /// A home of its own.
 struct Home(tempfile::TempDir);
@@ -166,8 +167,13 @@ fn a_proxy_says_where_it_listens_and_what_it_allows_and_leaves_nothing_behind() 
     let mode = fs::metadata(&run_file).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
 
-    let status = home.moat(&["status"]);
-    assert_eq!(code(&status), Some(0), "{}", stderr(&status));
+    // It listens before it serves: ask until it is ready.
+    let patience = Instant::now() + Duration::from_secs(10);
+    let mut status = home.moat(&["status"]);
+    while code(&status) == Some(1) && Instant::now() < patience {
+        status = home.moat(&["status"]);
+    }
+    assert_eq!(code(&status), Some(0), "{status:?}");
     let url = proxy.lines[0].replace("listening on ", "");
     let env = home.moat(&["env", "--shell", "sh"]);
     let export = format!("export https_proxy='{url}'");
@@ -190,4 +196,38 @@ fn records_on_standard_output_move_the_listening_lines_to_standard_error() {
     assert_eq!(code, Some(0));
     assert!(text.contains("listening on http://127.0.0.1:"));
     assert!(text.contains("UNENFORCED"));
+}
+
+#[test]
+fn a_followed_log_goes_on_across_a_rotation() {
+    let home = Home::new();
+    let record = |id: &str| {
+        format!(
+            "{{\"v\":1,\"ts\":\"2026-01-01T00:00:00.000000Z\",\"seq\":1,\"id\":\"{id}\",\
+             \"event\":\"decision\",\"host\":\"a.test\",\"port\":443,\"effect\":\"deny\",\
+             \"enforced\":true,\"cause\":\"default\"}}\n"
+        )
+    };
+    let path = home.path("audit.jsonl");
+    fs::write(&path, record("AAAAAAAA")).unwrap();
+    let mut child = home
+        .command(&["log", "--follow", "audit.jsonl"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut next = || lines.next().unwrap().unwrap();
+    assert!(next().contains("AAAAAAAA"));
+
+    let mut file = fs::OpenOptions::new().append(true).open(&path).unwrap();
+    file.write_all(record("BBBBBBBB").as_bytes()).unwrap();
+    assert!(next().contains("BBBBBBBB"));
+
+    file.write_all(record("CCCCCCCC").as_bytes()).unwrap();
+    fs::rename(&path, home.path("audit.jsonl.1")).unwrap();
+    fs::write(&path, record("DDDDDDDD")).unwrap();
+    assert!(next().contains("CCCCCCCC"));
+    assert!(next().contains("DDDDDDDD"));
+    child.kill().unwrap();
+    child.wait().unwrap();
 }

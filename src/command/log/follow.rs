@@ -63,7 +63,10 @@ impl Follow {
                 printer.print(lines, &self.path, output)?;
             }
             if self.is_replaced(lines.as_ref())? {
-                // What was written to the old file after the last look was read just now.
+                if let Some(old) = &mut lines {
+                    // What was written to it after the last look and before it was moved.
+                    printer.print(old, &self.path, output)?;
+                }
                 lines = self.open()?;
                 continue;
             }

@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 
+use moat_policy::address::classify;
 use moat_policy::record::{Cause, Record};
 use moat_policy::verdict::Effect;
 
@@ -83,7 +84,14 @@ fn of_deny(record: &Record) -> Option<String> {
     if record.cause == Cause::Default {
         of_default(record)
     } else if record.cause == Cause::Guarded {
-        let address = record.address.map(|address| address.to_string());
+        let host = record.host.as_deref().and_then(|host| host.parse().ok());
+        let address: Option<IpAddr> = record.address.or(host);
+        if let Some(class) = address.and_then(classify)
+            && !class.is_openable()
+        {
+            return Some(format!("nothing: {class} addresses are never dialled"));
+        }
+        let address = address.map(|address| address.to_string());
         let entry = entry(address.as_deref().or(record.host.as_deref())?, record.port);
         Some(format!(
             "an entry for the address, if it may be reached at all: `moat allow {entry}`"

@@ -7,6 +7,7 @@ const RECORDS: &str = r#"{"v":1,"ts":"2026-01-01T00:00:00.000001Z","seq":1,"id":
 {"v":1,"ts":"2026-01-01T00:00:03.000000Z","seq":4,"id":"DDDDDDDD","event":"decision","protocol":"connect","host":"up.test","port":443,"effect":"allow","enforced":true,"cause":"policy","rule":"names","source":"policy.yaml:4"}
 {"v":1,"ts":"2026-01-01T00:00:04.000000Z","seq":5,"id":"DDDDDDDD","event":"close","protocol":"connect","host":"up.test","port":443,"effect":"allow","enforced":true,"cause":"connect","status":502,"bytes_up":0,"bytes_down":0,"duration_ms":12,"ended_by":"moat"}
 {"v":1,"ts":"2026-01-01T00:00:05.000000Z","seq":6,"id":"EEEEEEEE","event":"decision","protocol":"http","host":null,"effect":"deny","enforced":true,"cause":"malformed","status":400}
+{"v":1,"ts":"2026-01-01T00:00:06.000000Z","seq":7,"id":"FFFFFFFF","event":"decision","protocol":"connect","host":"many.test","port":443,"effect":"deny","enforced":true,"cause":"guarded","status":403,"address":"224.0.0.1"}
 "#;
 
 fn why(bed: &Bed, id: &str, json: bool) -> (Result<Exit, Problem>, String) {
@@ -55,6 +56,15 @@ fn a_refusal_says_what_would_change_it() {
     address  fd00::1
     change   an entry for the address, if it may be reached at all: `moat allow [fd00::1]:5432`
     today    deny  inner.test:5432 by default, since no rule matches
+    ");
+    insta::assert_snapshot!(why(&bed, "FFFFFFFF", false).1, @"
+    FFFFFFFF 2026-01-01T00:00:06.000000Z
+    asked    many.test:443 by connect
+    answer   deny, status 403
+    cause    the address is guarded
+    address  224.0.0.1
+    change   nothing: multicast addresses are never dialled
+    today    deny  many.test:443 by default, since no rule matches
     ");
     insta::assert_snapshot!(why(&bed, "EEEEEEEE", false).1, @"
     EEEEEEEE 2026-01-01T00:00:05.000000Z
