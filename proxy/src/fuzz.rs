@@ -12,6 +12,7 @@ use tokio::io::{AsyncRead, ReadBuf};
 use crate::forward::Order;
 use crate::gate::Gate;
 use crate::head::{self, Framing, Head};
+use crate::hello;
 use crate::target::{self, Absolute};
 
 /// A property that did not hold, with the input that broke it.
@@ -69,6 +70,30 @@ pub fn target(data: &[u8]) -> Result<(), Broken> {
         }
     }
     Ok(())
+}
+
+/// A hello that passes names the same host however it arrives, and what follows it changes
+/// nothing.
+pub fn hello(data: &[u8]) -> Result<(), Broken> {
+    let whole = hello::read(data);
+    let step = (data.len() / 32).max(1);
+    let ends = (0..data.len()).step_by(step).chain([data.len()]);
+    let first = ends
+        .filter_map(|end| data.get(..end))
+        .map(hello::read)
+        .find(|read| !matches!(read, Ok(None)))
+        .unwrap_or(Ok(None));
+    let same = match (&whole, &first) {
+        (Ok(whole), Ok(first)) => whole == first,
+        // Less was there to be found fault with.
+        (Err(_), Ok(Some(_)) | Err(_)) => true,
+        (Err(_), Ok(None)) | (Ok(_), Err(_)) => false,
+    };
+    if same {
+        Ok(())
+    } else {
+        Err(format!("{data:?} is read as {whole:?} or {first:?}"))
+    }
 }
 
 fn end_in_steps(data: &[u8], step: usize) -> Result<Option<usize>, u16> {

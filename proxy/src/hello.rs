@@ -11,9 +11,9 @@ use rustls::server::Acceptor;
 
 /// The content type of a record that carries handshake messages (RFC 8446, section 5.1): the
 /// first byte of every TLS connection.
-pub const HANDSHAKE: u8 = 22;
+pub(crate) const HANDSHAKE: u8 = 22;
 /// The largest `ClientHello`, with its record headers.
-pub const LIMIT: usize = 16 * 1024;
+pub(crate) const LIMIT: usize = 16 * 1024;
 
 /// The first byte of every version that a record names, from SSL 3.0 to TLS 1.3.
 const VERSION: u8 = 3;
@@ -23,19 +23,17 @@ const ENCRYPTED_CLIENT_HELLO: u16 = 0xfe0d;
 
 /// What a `ClientHello` says about where it wants to go.
 #[derive(Clone, Debug, Eq, PartialEq)]
-#[non_exhaustive]
-pub struct Hello {
+pub(crate) struct Hello {
     /// The outer server name; an address where the client (wrongly, RFC 6066) sent one.
-    pub server_name: Option<Host>,
+    pub(crate) server_name: Option<Host>,
     /// Whether it carries the extension of Encrypted Client Hello, which browsers also send
     /// without meaning it (GREASE).
-    pub has_ech: bool,
+    pub(crate) has_ech: bool,
 }
 
 /// Why bytes are no acceptable `ClientHello`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum HelloError {
+pub(crate) enum HelloError {
     /// It breaks the protocol.
     #[error("not a valid TLS ClientHello")]
     Malformed,
@@ -49,7 +47,7 @@ pub enum HelloError {
 
 /// Reads a `ClientHello` from the front of what a client sent. `None` means that more bytes are
 /// needed; where they are cut into records and segments means nothing.
-pub fn read(bytes: &[u8]) -> Result<Option<Hello>, HelloError> {
+pub(crate) fn read(bytes: &[u8]) -> Result<Option<Hello>, HelloError> {
     let Some(message) = join(bytes)? else {
         return if bytes.len() > LIMIT {
             Err(HelloError::TooLarge)

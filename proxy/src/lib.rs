@@ -19,7 +19,7 @@ pub mod fuzz;
 mod gate;
 mod greeting;
 mod head;
-pub mod hello;
+mod hello;
 mod id;
 mod interfaces;
 mod limit;

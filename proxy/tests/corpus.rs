@@ -66,3 +66,9 @@ fn targets_of_the_corpus_have_one_spelling() -> io::Result<()> {
     replay("target", moat_proxy::fuzz::target)?;
     mutate("target", moat_proxy::fuzz::target)
 }
+
+#[test]
+fn hellos_of_the_corpus_name_one_host_however_they_arrive() -> io::Result<()> {
+    replay("hello", moat_proxy::fuzz::hello)?;
+    mutate("hello", moat_proxy::fuzz::hello)
+}
