@@ -13,6 +13,7 @@ use tokio::net::TcpStream;
 pub(crate) use self::open::Tunnels;
 use self::relay::Relay;
 use crate::authorize::{self, Ticket};
+use crate::linger;
 use crate::stream::ClientStream;
 use crate::worker::Worker;
 
@@ -27,7 +28,7 @@ pub(crate) async fn serve(
 ) {
     let _counted = worker.meter().tunnel();
     let open = worker.tunnels.enter(ticket);
-    let end = {
+    let (end, mut client) = {
         let allowed = |target: &_| authorize::allows(worker, open.ticket(), target);
         let relay = Relay::new(&open, client, upstream, early, &allowed);
         relay.run(worker.config().timeouts).await
@@ -36,6 +37,10 @@ pub(crate) async fn serve(
         authorize::refused_late(worker, open.ticket(), refusal);
     }
     authorize::closed(worker, open.ticket(), end.cause, (end.up, end.down), end.by);
+    if end.refusal.is_some() {
+        // Boxed: a tunnel that is not refused does not carry it.
+        Box::pin(linger::say(&mut client, end.last_words)).await;
+    }
 }
 
 #[cfg(test)]

@@ -10,7 +10,6 @@ use bytes::BytesMut;
 use moat_policy::record::{Cause, EndedBy};
 use moat_policy::request::Target;
 use socket2::SockRef;
-use tokio::io::AsyncWrite as _;
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep_until};
 
@@ -34,6 +33,8 @@ pub(super) struct End {
     pub(super) cause: Cause,
     /// What the client's first bytes were refused for.
     pub(super) refusal: Option<Refusal>,
+    /// What the client is still to be told.
+    pub(super) last_words: &'static [u8],
 }
 
 /// The client's first bytes, while they are collected. Nothing of them has gone upstream.
@@ -97,10 +98,11 @@ impl<'t> Relay<'t> {
         }
     }
 
-    /// Moves bytes until the end.
-    pub(super) async fn run(mut self, limits: Timeouts) -> End {
+    /// Moves bytes until the end. The upstream is closed then; the client is given back.
+    pub(super) async fn run(mut self, limits: Timeouts) -> (End, ClientStream) {
         let mut timer = pin!(sleep_until(self.active + limits.idle));
-        poll_fn(|cx| self.poll(cx, timer.as_mut(), limits)).await
+        let end = poll_fn(|cx| self.poll(cx, timer.as_mut(), limits)).await;
+        (end, self.client)
     }
 
     fn poll(
@@ -120,7 +122,7 @@ impl<'t> Relay<'t> {
             }
             Poll::Ready(Err(Stop::Broken(by))) => return Poll::Ready(self.broken(by)),
             Poll::Ready(Err(Stop::Refused(refusal))) => {
-                return Poll::Ready(self.refused(cx, refusal));
+                return Poll::Ready(self.refused(refusal));
             }
             Poll::Pending => {}
         }
@@ -235,7 +237,7 @@ impl<'t> Relay<'t> {
             }
             let now = Instant::now();
             if head.is_some_and(|head| head <= now) {
-                return Poll::Ready(self.refused(cx, Refusal::head_too_slow()));
+                return Poll::Ready(self.refused(Refusal::head_too_slow()));
             }
             if idle <= now {
                 return Poll::Ready(self.end(EndedBy::Moat, Cause::Timeout, None));
@@ -266,18 +268,15 @@ impl<'t> Relay<'t> {
         self.end(by, cause, None)
     }
 
-    /// Ends a tunnel whose first bytes are not allowed. A TLS client is told by an alert, if the
-    /// socket takes it at once.
-    fn refused(&mut self, cx: &mut Context<'_>, refusal: Refusal) -> End {
-        let is_tls = self
-            .gate
-            .as_ref()
-            .is_some_and(|gate| greeting::is_tls(&gate.seen));
-        if is_tls && self.down.moved() == 0 {
-            let _ = Pin::new(&mut self.client).poll_write(cx, greeting::ALERT);
+    /// Ends a tunnel whose first bytes are not allowed. A client that speaks TLS, and has heard
+    /// nothing yet, is told by an alert.
+    fn refused(&self, refusal: Refusal) -> End {
+        let speaks_tls = |gate: &Gate| greeting::is_tls(&gate.seen);
+        let is_told = self.down.moved() == 0 && self.gate.as_ref().is_some_and(speaks_tls);
+        End {
+            last_words: if is_told { greeting::ALERT } else { &[] },
+            ..self.end(EndedBy::Moat, refusal.cause, Some(refusal))
         }
-        let _ = Pin::new(&mut self.client).poll_shutdown(cx);
-        self.end(EndedBy::Moat, refusal.cause, Some(refusal))
     }
 
     fn end(&self, by: EndedBy, cause: Cause, refusal: Option<Refusal>) -> End {
@@ -287,6 +286,7 @@ impl<'t> Relay<'t> {
             by,
             cause,
             refusal,
+            last_words: &[],
         }
     }
 }
