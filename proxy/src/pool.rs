@@ -6,7 +6,7 @@
 use std::cell::RefCell;
 use std::net::IpAddr;
 use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
@@ -15,6 +15,7 @@ use hyper_util::rt::TokioIo;
 use moat_policy::request::Target;
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 
 use crate::forward::Upload;
 use crate::metrics::{IdleUpstream, Meter};
@@ -198,3 +199,6 @@ impl Idle {
         self.upstream.sender.is_ready() && now.duration_since(self.since) < MAX_IDLE
     }
 }
+
+#[cfg(test)]
+mod tests;

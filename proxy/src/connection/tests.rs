@@ -212,7 +212,7 @@ fn keeps_the_task_of_a_tunnel_small() {
         let (worker, _records) = stage(testing::config());
         let (near, _far) = testing::client().await;
         let task = super::serve(&worker, near, Arc::new(Actor::default()));
-        let size = std::mem::size_of_val(&task);
+        let size = size_of_val(&task);
         assert!(size < 3072, "{size} bytes");
     });
 }
