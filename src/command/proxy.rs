@@ -120,8 +120,6 @@ fn cores() -> NonZeroUsize {
 
 /// Raises the soft limit of descriptors to the hard one, and says what it is now.
 fn raise_descriptor_limit() -> u64 {
-    /// What POSIX promises at least to a process that can do anything useful.
-    const LEAST: u64 = 256;
     let before = getrlimit(Resource::Nofile);
     let raised = Rlimit {
         current: before.maximum,
@@ -131,9 +129,7 @@ fn raise_descriptor_limit() -> u64 {
         tracing::warn!("cannot raise the descriptor limit: {error}");
     }
     // No limit at all is `None`.
-    getrlimit(Resource::Nofile)
-        .current
-        .map_or(u64::MAX, |limit| limit.max(LEAST))
+    getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
 }
 
 /// How many clients fit: each may need a descriptor of its own and one to its origin, and some

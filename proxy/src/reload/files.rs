@@ -58,11 +58,18 @@ impl Print {
     }
 }
 
+/// A folder that is watched. A new one at the same path must be watched anew.
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
+struct Folder {
+    path: PathBuf,
+    inode: (u64, u64),
+}
+
 /// Watches the folders in which the files, or links on the way to them, would be replaced.
 #[derive(Debug)]
 pub(super) struct Watch {
     watcher: Option<RecommendedWatcher>,
-    folders: BTreeSet<PathBuf>,
+    folders: BTreeSet<Folder>,
     wake: Arc<Notify>,
 }
 
@@ -104,7 +111,7 @@ impl Watch {
     }
 }
 
-fn watcher(wake: &Arc<Notify>, folders: &BTreeSet<PathBuf>) -> notify::Result<RecommendedWatcher> {
+fn watcher(wake: &Arc<Notify>, folders: &BTreeSet<Folder>) -> notify::Result<RecommendedWatcher> {
     let wake = Arc::clone(wake);
     let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
         // Reading the files is an event too; it must not lead to reading them again.
@@ -113,13 +120,13 @@ fn watcher(wake: &Arc<Notify>, folders: &BTreeSet<PathBuf>) -> notify::Result<Re
         }
     })?;
     for folder in folders {
-        watcher.watch(folder, RecursiveMode::NonRecursive)?;
+        watcher.watch(&folder.path, RecursiveMode::NonRecursive)?;
     }
     Ok(watcher)
 }
 
 /// The folders whose entries decide what these paths lead to.
-fn folders(files: &[PathBuf]) -> BTreeSet<PathBuf> {
+fn folders(files: &[PathBuf]) -> BTreeSet<Folder> {
     let mut folders = BTreeSet::new();
     for file in files {
         let mut path = file.clone();
@@ -150,9 +157,15 @@ fn parent(path: &Path) -> &Path {
 }
 
 /// The nearest folder that is there: in it the missing ones would be made.
-fn existing(folder: &Path) -> Option<PathBuf> {
-    let there = folder.ancestors().find(|folder| folder.is_dir())?;
-    Some(there.to_owned())
+fn existing(folder: &Path) -> Option<Folder> {
+    let mut there = folder.ancestors();
+    there.find_map(|path| {
+        let metadata = fs::metadata(path).ok().filter(fs::Metadata::is_dir)?;
+        Some(Folder {
+            path: path.to_owned(),
+            inode: (metadata.dev(), metadata.ino()),
+        })
+    })
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,7 +14,7 @@ use tempfile::TempDir;
 use tokio::sync::mpsc;
 
 use super::{Bound, Server, Signals};
-use crate::config::{AuditTo, Config, ListenAddress, ServerTls};
+use crate::config::{AuditOnFailure, AuditTo, Config, ListenAddress, ServerTls};
 use crate::error::RunError;
 use crate::source::{LoadError, PolicySource};
 use crate::testing;
@@ -383,4 +384,67 @@ fn without_rechecking_open_tunnels_go_on() {
     assert!(rest.ends_with("hello"), "{rest}");
     drop(client);
     proxy.stop();
+}
+
+/// The folder of a `ConfigMap`, whose files are links through `..data`.
+fn swap(folder: &Path, version: &str, text: &str) {
+    fs::create_dir(folder.join(version)).unwrap();
+    fs::write(folder.join(version).join("policy.yaml"), text).unwrap();
+    symlink(version, folder.join("..new")).unwrap();
+    fs::rename(folder.join("..new"), folder.join("..data")).unwrap();
+}
+
+#[test]
+fn a_swapped_link_on_the_way_to_the_policy_is_noticed_every_time() {
+    let proxy = Proxy::start(|_, folder| {
+        swap(folder, "..first", POLICY);
+        let policy = folder.join("policy.yaml");
+        fs::remove_file(&policy).unwrap();
+        symlink("..data/policy.yaml", policy).unwrap();
+    });
+    for (version, generation) in [("..second", 2), ("..third", 3)] {
+        let text = format!("version: 1\nallow: [{{id: v{generation}, net: [b.test]}}]\n");
+        swap(proxy.folder.path(), version, &text);
+        let wanted = format!("\nmoat_policy_generation {generation}\n");
+        proxy.wait_for("/metrics", &wanted);
+    }
+    proxy.stop();
+}
+
+/// What a CONNECT that the policy allows is answered with while the disk is full.
+fn answer_on_a_full_disk(on_failure: AuditOnFailure) -> String {
+    let origin = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = origin.local_addr().unwrap();
+    let proxy = Proxy::start(|config, folder| {
+        config.audit = AuditTo::File("/dev/full".into());
+        config.audit_on_failure = on_failure;
+        let text = format!("version: 1\nallow: [{{id: test, net: [\"{address}\"]}}]\n");
+        fs::write(folder.join("policy.yaml"), text).unwrap();
+    });
+    proxy.wait_for("/metrics", "\nmoat_audit_failing 1\n");
+    let refused = refusal(connect(proxy.address()));
+    assert!(refused.starts_with("HTTP/1.1 403 "), "{refused}");
+    let mut client = connect(proxy.address());
+    write!(
+        client,
+        "CONNECT {address} HTTP/1.1\r\nHost: {address}\r\n\r\n"
+    )
+    .unwrap();
+    let mut answer = [0; 12];
+    client.read_exact(&mut answer).unwrap();
+    drop(client);
+    proxy.end.try_send(()).unwrap();
+    proxy.thread.join().unwrap().unwrap();
+    String::from_utf8_lossy(&answer).into_owned()
+}
+
+#[test]
+fn without_a_record_nothing_is_allowed_and_refusals_are_sent() {
+    assert_eq!(answer_on_a_full_disk(AuditOnFailure::Deny), "HTTP/1.1 503");
+}
+
+#[test]
+fn without_a_record_requests_go_on_where_that_was_chosen() {
+    let answer = answer_on_a_full_disk(AuditOnFailure::Continue);
+    assert_eq!(answer, "HTTP/1.1 200");
 }
