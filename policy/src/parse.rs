@@ -113,8 +113,10 @@ impl<'s> Reader<'s> {
         if file.version.to_string() != VERSION {
             self.disagree(root);
         }
-        if file.exclusive == Some(true) {
-            document.exclusive = root.pair("exclusive").map(|(key, _)| key.span());
+        if let Some((key, node)) = root.pair("exclusive") {
+            let flag = file.exclusive.map(|flag| flag.to_string());
+            self.same(&flag.unwrap_or_default(), node);
+            document.exclusive = file.exclusive.filter(|flag| *flag).map(|_| key.span());
         }
         let later = [&file.secrets, &file.roles, &file.budget];
         if later.iter().any(|part| part.is_some()) {
