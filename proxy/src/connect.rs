@@ -108,7 +108,15 @@ async fn tunnel_through(
         return;
     }
     authorize::established(worker, &ticket);
-    tunnel::serve(worker, ticket, stream, upstream, early).await;
+    tunnel::serve(
+        worker,
+        ticket,
+        stream,
+        upstream,
+        early,
+        tunnel::Opening::Judged,
+    )
+    .await;
 }
 
 /// From a parsed request to a connected upstream: what every door does.

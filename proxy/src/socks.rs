@@ -93,7 +93,15 @@ pub(crate) async fn serve(
                 return;
             }
             authorize::established(worker, &ticket);
-            tunnel::serve(worker, ticket, stream, upstream, early).await;
+            tunnel::serve(
+                worker,
+                ticket,
+                stream,
+                upstream,
+                early,
+                tunnel::Opening::Judged,
+            )
+            .await;
         }
     }
 }

@@ -17,6 +17,16 @@ use crate::linger;
 use crate::stream::ClientStream;
 use crate::worker::Worker;
 
+/// Whether the client's first bytes must name where they go.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Opening {
+    /// They are judged before one of them goes upstream.
+    Judged,
+    /// They follow a request whose Host header was judged, on a connection that its origin agreed
+    /// to hand over.
+    Named,
+}
+
 /// Carries one tunnel to its end, and records how it ended. `early` is what the client sent behind
 /// its request.
 pub(crate) async fn serve(
@@ -25,12 +35,13 @@ pub(crate) async fn serve(
     client: ClientStream,
     upstream: TcpStream,
     early: BytesMut,
+    opening: Opening,
 ) {
     let _counted = worker.meter().tunnel();
     let open = worker.tunnels.enter(ticket);
     let (end, mut client) = {
         let allowed = |target: &_| authorize::allows(worker, open.ticket(), target);
-        let relay = Relay::new(&open, client, upstream, early, &allowed);
+        let relay = Relay::new(&open, client, upstream, early, opening, &allowed);
         relay.run(worker.config().timeouts).await
     };
     if let Some(refusal) = &end.refusal {

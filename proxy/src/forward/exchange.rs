@@ -346,7 +346,15 @@ impl Exchange {
         let Some(ticket) = self.ticket.take() else {
             return;
         };
-        tunnel::serve(&self.worker, ticket, client, upstream, early).await;
+        tunnel::serve(
+            &self.worker,
+            ticket,
+            client,
+            upstream,
+            early,
+            tunnel::Opening::Named,
+        )
+        .await;
     }
 
     /// Writes the close record, unless there is one or a tunnel will write it.

@@ -13,6 +13,7 @@ use socket2::SockRef;
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep_until};
 
+use super::Opening;
 use super::direction::{Broken, Direction, poll_append};
 use super::open::Entered;
 use crate::config::Timeouts;
@@ -72,13 +73,16 @@ impl<'t> Relay<'t> {
         client: ClientStream,
         upstream: TcpStream,
         early: BytesMut,
+        opening: Opening,
         allowed: &'t dyn Fn(&Target) -> bool,
     ) -> Self {
         let mut up = Direction::new();
         let active = Instant::now();
         let ticket = open.ticket();
         let early = Vec::from(early);
-        let gate = if Greeting::is_needed(ticket.grant(), ticket.target().port) {
+        let gate = if opening == Opening::Judged
+            && Greeting::is_needed(ticket.grant(), ticket.target().port)
+        {
             let since = (!early.is_empty()).then_some(active);
             Some(Gate { seen: early, since })
         } else {

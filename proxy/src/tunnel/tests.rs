@@ -8,6 +8,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 
+use super::Opening;
 use super::relay::Relay;
 use crate::config::Config;
 use crate::connect;
@@ -41,7 +42,7 @@ async fn bed_for(config: Config, early: &[u8], near: ClientStream, client: TcpSt
     let (origin, _) = listener.accept().await.unwrap();
     let (early, at) = (BytesMut::from(early), Rc::clone(&worker));
     let task = tokio::task::spawn_local(async move {
-        super::serve(&at, ticket, near, upstream, early).await;
+        super::serve(&at, ticket, near, upstream, early, Opening::Judged).await;
     });
     Bed {
         client,
@@ -289,7 +290,15 @@ fn an_idle_tunnel_is_small() {
     assert!(size_of::<Relay<'_>>() < 512, "{}", size_of::<Relay<'_>>());
     let future = |worker| async move {
         let (worker, ticket, client, upstream): (&Worker, _, _, _) = worker;
-        super::serve(worker, ticket, client, upstream, BytesMut::new()).await;
+        super::serve(
+            worker,
+            ticket,
+            client,
+            upstream,
+            BytesMut::new(),
+            Opening::Judged,
+        )
+        .await;
     };
     let size = size_of_future(future);
     assert!(size < 1536, "{size}");
