@@ -45,3 +45,23 @@ fn it_changes_nothing() {
         moat.finish();
     });
 }
+
+#[test]
+fn metrics_count_what_happened() {
+    bed(|bed| {
+        let moat = bed.moat().start();
+        let before = moat.metric("moat_connections_total");
+        assert_eq!(moat.connect("denied.test:443"), 403);
+        assert_eq!(moat.connect("mal.test:443"), 403);
+        assert_eq!(moat.get("allowed.test/").status(), 200);
+        let judged = moat.metric("moat_connections_total") - before;
+        assert!(
+            judged > 2.5,
+            "{judged}: {}",
+            moat.admin_get("/metrics").text()
+        );
+        assert!(moat.metric("moat_refused_total") >= 2.0);
+        assert!(moat.metric("moat_records_lost_total").abs() < 0.5);
+        moat.finish();
+    });
+}

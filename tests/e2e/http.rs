@@ -57,6 +57,27 @@ fn an_expected_continue_comes_before_the_body() {
 }
 
 #[test]
+fn a_websocket_over_plain_http_carries_both_ways() {
+    bed(|bed| {
+        bed.origins.on("/ws", |stream, _| websocket(stream));
+        let moat = bed.moat().start();
+        moat.count(1);
+        let mut client = moat.dial();
+        client.send(format!(
+            "GET http://allowed.test/ws HTTP/1.1\r\n{UPGRADE}early"
+        ));
+        let answer = client.answer();
+        assert_eq!(answer.status(), 101);
+        assert_eq!(answer.header("sec-websocket-accept"), Some("xxx"));
+        assert_eq!(client.exactly(5), b"early");
+        assert_eq!(client.send("late").exactly(4), b"late");
+        let seen = &bed.origins.requests()[0];
+        assert_eq!(seen.header("upgrade"), Some("websocket"));
+        moat.finish();
+    });
+}
+
+#[test]
 fn a_websocket_scheme_is_a_websocket_or_a_hint() {
     bed(|bed| {
         bed.origins.on("/ws", |stream, _| websocket(stream));

@@ -128,12 +128,14 @@ fn a_reply_after_a_half_close_arrives_in_full() {
 #[test]
 fn a_reset_is_passed_on() {
     bed(|bed| {
-        bed.origins.tcp(9002, |tap: Tap| {
+        bed.origins.tcp(9002, |mut tap: Tap| {
+            let _ = tap.read(&mut [0; 1]);
             let socket = socket2::SockRef::from(&tap.stream);
             socket.set_linger(Some(Duration::ZERO)).unwrap();
         });
         let moat = bed.moat().start();
         let (_, mut client) = moat.tunnel("svc.allowed.test:9002");
+        client.send("x");
         assert_eq!(client.rest().1, crate::support::client::End::Reset);
         moat.finish();
     });

@@ -146,6 +146,3 @@ codes! {
         "An address entry opens nothing."
         "Unspecified, broadcast and multicast addresses are never dialled, whatever a policy says.";
 }
-
-#[cfg(test)]
-mod tests;
