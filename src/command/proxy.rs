@@ -4,6 +4,7 @@ mod arguments;
 mod policy;
 
 use std::error::Error;
+use std::io::ErrorKind;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -217,6 +218,14 @@ fn cannot_bind(error: &BindError, policy: Option<Problem>) -> Problem {
         (BindError::Policy(_), None) => return Problem::usage(error.to_string()),
         (BindError::Audit { path, source }, _) => return cannot_record(path, source),
         (BindError::Tls(_), _) => Problem::usage(chain(error)),
+        (BindError::Listen { source, .. } | BindError::Admin { source, .. }, _)
+            if source.kind() == ErrorKind::AddrInUse =>
+        {
+            Problem::failed(chain(error)).with_hint(
+                "`moat status` shows the proxies that run; `--listen` and `--admin` take another \
+                 address, and port 0 picks a free one",
+            )
+        }
         (_, _) => Problem::failed(chain(error)),
     };
     match error.help() {

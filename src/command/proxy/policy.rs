@@ -70,6 +70,20 @@ impl InstalledPolicy {
         Ok(())
     }
 
+    /// Refuses to go on without a file that was there: its denies would be gone with it, and what
+    /// takes its place may allow more. A start takes what it finds.
+    fn complete(&self, loaded: Loaded) -> Result<Loaded, Problem> {
+        let before = self.present_files();
+        match before.iter().find(|file| !loaded.files.contains(file)) {
+            None => Ok(loaded),
+            Some(gone) => Err(Problem::usage(format!(
+                "the policy file `{}` is gone",
+                gone.display()
+            ))
+            .with_hint("put it back, or start the proxy anew to go on without it")),
+        }
+    }
+
     fn remember(&self, loaded: &Loaded) {
         for warning in &loaded.warnings {
             tracing::warn!("{warning}");
@@ -92,7 +106,8 @@ impl InstalledPolicy {
 
 impl PolicySource for InstalledPolicy {
     fn load(&self) -> Result<Arc<Policy>, LoadError> {
-        let loaded = self.layers.load().map_err(|problem| {
+        let loaded = self.layers.load().and_then(|loaded| self.complete(loaded));
+        let loaded = loaded.map_err(|problem| {
             let error = LoadError(problem.summary());
             *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(problem);
             error
@@ -130,3 +145,6 @@ fn host(entry: &PresetEntry) -> String {
         Access::Write => format!("{} (write)", entry.entry()),
     }
 }
+
+#[cfg(test)]
+mod tests;
