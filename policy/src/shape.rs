@@ -160,7 +160,7 @@ impl Check<'_> {
         for (key, value) in node.pairs() {
             let text = key.text().unwrap_or_default();
             match keys.iter().find(|known| known.name == text) {
-                None => self.unknown(keys, key, text),
+                None => self.unknown(keys, key, value),
                 Some(known) if known.need == Need::Later => {
                     self.problem(
                         code::LATER,
@@ -184,10 +184,13 @@ impl Check<'_> {
         }
     }
 
-    fn unknown(&mut self, keys: &'static [Key], key: Node<'_>, text: &str) {
+    fn unknown(&mut self, keys: &'static [Key], key: Node<'_>, value: Node<'_>) {
+        let text = key.text().unwrap_or_default();
         let names = keys.iter().map(|known| known.name);
         let help = if let Some(known) = nearest(text, names.clone()) {
             format!("did you mean `{known}`?")
+        } else if let Some(ports) = value.text().filter(|_| text.contains('.')) {
+            format!("a host with its ports is one text: \"{text}:{ports}\"")
         } else {
             let names: Vec<&str> = names.collect();
             format!("the keys here are {}", list(&names, " and "))

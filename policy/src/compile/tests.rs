@@ -93,3 +93,16 @@ fn a_preset_named_too_often_is_an_error_and_no_flood() {
     assert_eq!(problems.len(), MOST_PROBLEMS);
     assert_eq!(problems[0].code, code::TOO_LARGE);
 }
+
+#[test]
+fn patterns_that_would_have_to_be_tried_one_by_one_are_capped() {
+    let patterns: Vec<_> = (0..1_001).map(|n| format!("\"a{n}*b*c.test\"")).collect();
+    let text = format!("allow: [{{id: a, net: [{}]}}]", patterns.join(", "));
+    let problems = compile(vec![input(Origin::User, &text)]).unwrap_err();
+    insta::assert_snapshot!(join(&problems), @"
+    User.yaml:2:1: error[P031]: too many patterns that would have to be tried for every request
+      help: write the last labels out, have at most one `*` in a label, or use `*.` in front; of the others 1,000 are taken
+    ");
+    let fewer = text.replace("\"a1000*b*c.test\"", "a.test");
+    compile(vec![input(Origin::User, &fewer)]).unwrap();
+}

@@ -146,3 +146,6 @@ codes! {
         "An address entry opens nothing."
         "Unspecified, broadcast and multicast addresses are never dialled, whatever a policy says.";
 }
+
+#[cfg(test)]
+mod tests;

@@ -241,6 +241,10 @@ fn an_entry_mapping_names_one_thing() {
     p.yaml:4:25: error[P020]: `ports` beside `preset`
       help: beside a preset only `until` can stand; write its hosts out to narrow them
     ");
+    insta::assert_snapshot!(list("[a.test: 443]"), @r#"
+    p.yaml:4:11: error[P015]: unknown key `a.test`
+      help: a host with its ports is one text: "a.test:443"
+    "#);
     insta::assert_snapshot!(list("[{preset: nmp}]"), @"
     p.yaml:4:20: error[P023]: no preset is called `nmp`
       help: did you mean `npm`?
