@@ -1,7 +1,8 @@
 //! What a decision costs, and whether it is the right one.
 //!
 //! Requests are drawn near the patterns, so that about half of them match and the others miss late.
-//! Every size is asked by the same number of different requests.
+//! Every size is asked by the same number of different requests: once by a few that recur, as the
+//! hosts of one agent do, and once by many, of which each finds the processor's cache cold.
 
 mod generate;
 mod oracle;
@@ -19,10 +20,14 @@ use generate::Numbers;
 use oracle::Oracle;
 
 const SIZES: [usize; 3] = [10, 1_000, 100_000];
-const REQUESTS: usize = 4_096;
+const RECURRING: usize = 256;
+const COLD: usize = 4_096;
 /// Decisions between two looks at the clock, which costs as much as one of them.
 const BATCH: usize = 64;
-const ROUNDS: usize = 200;
+/// The sizes take turns, so that whatever else the machine does meets them alike.
+const TURNS: usize = 40;
+/// How often a turn asks the requests that recur.
+const PASSES: usize = 50;
 
 /// How to measure.
 #[derive(Debug, clap::Args)]
@@ -49,26 +54,35 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
         writeln!(out, "{report:#}")?;
         return Ok(());
     }
-    let mut medians = Vec::new();
-    for size in SIZES {
-        medians.push((size, measure(size)?));
-    }
-    let first = medians.first().map_or(f64::NAN, |&(_, median)| median);
+    let rows = measure()?;
+    let first = rows.first().map_or([f64::NAN; 2], |&(_, medians)| medians);
+    let [first_recurring, first_cold] = first;
     if arguments.json {
-        let rows: Vec<_> = medians
+        let rows: Vec<_> = rows
             .iter()
-            .map(|&(size, median)| {
+            .map(|&(size, [recurring, cold])| {
                 serde_json::json!({
-                    "patterns": size, "median_ns": median, "ratio": median / first,
+                    "patterns": size,
+                    "median_ns": recurring,
+                    "ratio": recurring / first_recurring,
+                    "cold_median_ns": cold,
+                    "cold_ratio": cold / first_cold,
                 })
             })
             .collect();
-        writeln!(out, "{:#}", serde_json::json!({ "decide": rows }))?;
-    } else {
-        for (size, median) in medians {
-            let ratio = median / first;
-            writeln!(out, "{size:>7} patterns  {median:>6.1} ns  {ratio:.2}x")?;
-        }
+        let report = serde_json::json!({
+            "decide": rows, "recurring_requests": RECURRING, "cold_requests": COLD,
+        });
+        writeln!(out, "{report:#}")?;
+        return Ok(());
+    }
+    for (size, [recurring, cold]) in rows {
+        writeln!(
+            out,
+            "{size:>7} patterns  {recurring:>6.1} ns {:.2}x  cold cache {cold:>6.1} ns {:.2}x",
+            recurring / first_recurring,
+            cold / first_cold,
+        )?;
     }
     Ok(())
 }
@@ -82,26 +96,74 @@ fn policy(patterns: &[String]) -> anyhow::Result<Policy> {
     Policy::build(lists, defaults, "bench".into()).context("the generated policy does not build")
 }
 
-/// The median time of a decision in nanoseconds.
-fn measure(size: usize) -> anyhow::Result<f64> {
-    let mut numbers = Numbers::new(0x6d6f_6174);
-    let patterns: Vec<String> = (0..size).map(|_| generate::pattern(&mut numbers)).collect();
-    let policy = policy(&patterns)?;
-    let targets: Vec<Target> = (0..REQUESTS)
-        .map(|_| generate::target_near(&mut numbers, &patterns))
+/// One size: its policy, its requests, and the times of a decision in nanoseconds.
+struct Subject {
+    size: usize,
+    policy: Policy,
+    targets: Vec<Target>,
+    recurring: Vec<f64>,
+    cold: Vec<f64>,
+}
+
+impl Subject {
+    fn new(size: usize) -> anyhow::Result<Self> {
+        let mut numbers = Numbers::new(0x6d6f_6174);
+        let patterns: Vec<String> = (0..size).map(|_| generate::pattern(&mut numbers)).collect();
+        Ok(Self {
+            size,
+            policy: policy(&patterns)?,
+            targets: (0..COLD)
+                .map(|_| generate::target_near(&mut numbers, &patterns))
+                .collect::<Result<_, _>>()?,
+            recurring: Vec::new(),
+            cold: Vec::new(),
+        })
+    }
+
+    fn turn(&mut self) -> anyhow::Result<()> {
+        let few = self.targets.get(..RECURRING).context("enough requests")?;
+        time(&self.policy, &self.targets, &mut self.cold)?;
+        for _ in 0..PASSES {
+            time(&self.policy, few, &mut self.recurring)?;
+        }
+        Ok(())
+    }
+}
+
+/// The median times of every size, for requests that recur and for many.
+fn measure() -> anyhow::Result<Vec<(usize, [f64; 2])>> {
+    let mut subjects: Vec<Subject> = SIZES
+        .into_iter()
+        .map(Subject::new)
         .collect::<Result<_, _>>()?;
-    let mut times = Vec::with_capacity(ROUNDS * REQUESTS / BATCH);
-    for _ in 0..ROUNDS {
-        for batch in targets.chunks(BATCH) {
-            let start = Instant::now();
-            for target in batch {
-                let request = Request::connection(black_box(target), SystemTime::UNIX_EPOCH);
-                black_box(policy.decide(&request));
-            }
-            let batch_length = u32::try_from(batch.len())?;
-            times.push(start.elapsed().as_secs_f64() * 1e9 / f64::from(batch_length));
+    for _ in 0..TURNS {
+        for subject in &mut subjects {
+            subject.turn()?;
         }
     }
+    subjects
+        .into_iter()
+        .map(|subject| {
+            let medians = [median(subject.recurring)?, median(subject.cold)?];
+            Ok((subject.size, medians))
+        })
+        .collect()
+}
+
+fn time(policy: &Policy, targets: &[Target], times: &mut Vec<f64>) -> anyhow::Result<()> {
+    for batch in targets.chunks(BATCH) {
+        let start = Instant::now();
+        for target in batch {
+            let request = Request::connection(black_box(target), SystemTime::UNIX_EPOCH);
+            black_box(policy.decide(&request));
+        }
+        let decisions = u32::try_from(batch.len())?;
+        times.push(start.elapsed().as_secs_f64() * 1e9 / f64::from(decisions));
+    }
+    Ok(())
+}
+
+fn median(mut times: Vec<f64>) -> anyhow::Result<f64> {
     times.sort_by(f64::total_cmp);
     times
         .get(times.len() / 2)
