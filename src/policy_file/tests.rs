@@ -1,4 +1,4 @@
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::{PermissionsExt, chown, lchown, symlink};
 
 use super::*;
 
@@ -155,5 +155,34 @@ fn what_is_no_text_file_is_refused() {
     insta::assert_snapshot!(refusal(&home, &large, Custody::User), @"
     error: the policy `~/large` is refused: it is larger than 16 MiB
     hint: split the policy into several files and name each with `--policy`
+    ");
+}
+
+#[test]
+fn a_file_or_link_of_another_user_is_refused() {
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("skipped: only root can give a file away");
+        return;
+    }
+    let home = home();
+    let path = home.path().join("policy.yaml");
+    write(&path, 0o644);
+    chown(&path, Some(12_345), None).unwrap();
+    insta::assert_snapshot!(refusal(&home, &path, Custody::User), @"
+    error: the policy `~/policy.yaml` is refused: it belongs to user 12345
+    hint: it has to belong to root or to the user who runs Moat
+    ");
+    insta::assert_snapshot!(refusal(&home, &path, Custody::Machine), @"
+    error: the policy `~/policy.yaml` is refused: it belongs to user 12345
+    hint: it has to belong to root
+    ");
+
+    chown(&path, Some(0), None).unwrap();
+    let link = home.path().join("link.yaml");
+    symlink("policy.yaml", &link).unwrap();
+    lchown(&link, Some(12_345), None).unwrap();
+    insta::assert_snapshot!(refusal(&home, &link, Custody::User), @"
+    error: the policy `~/link.yaml` is refused: the link `~/link.yaml` on the way belongs to user 12345
+    hint: name the file itself
     ");
 }

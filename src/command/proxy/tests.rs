@@ -1,5 +1,3 @@
-use std::io;
-
 use super::*;
 
 #[test]
@@ -38,7 +36,7 @@ fn whose_fault_it_is_decides_the_exit_code() {
 
     let unwritable = BindError::Audit {
         path: "/var/log/moat".to_owned(),
-        source: io::ErrorKind::PermissionDenied.into(),
+        source: ErrorKind::PermissionDenied.into(),
     };
     let record = cannot_bind(&unwritable, None);
     assert_eq!(record.exit(), Exit::Usage);
@@ -49,7 +47,7 @@ fn whose_fault_it_is_decides_the_exit_code() {
 
     let taken = BindError::Listen {
         address: ListenAddress::Tcp("127.0.0.1:3128".parse().unwrap()),
-        source: io::ErrorKind::AddrInUse.into(),
+        source: ErrorKind::AddrInUse.into(),
     };
     let address = cannot_bind(&taken, None);
     assert_eq!(address.exit(), Exit::Failed);

@@ -10,7 +10,7 @@ fn a_file_that_is_gone_does_not_give_way_to_the_built_in_default() {
     let path = bed.write(name, "version: 1\n");
     let policy = InstalledPolicy::new(Layers::of_proxy(&bed.places(), &[]));
     let first = policy.load().unwrap();
-    assert_eq!(policy.present_files(), [path.clone()]);
+    assert_eq!(policy.present_files(), std::slice::from_ref(&path));
 
     fs::remove_file(&path).unwrap();
     let error = policy.load().unwrap_err();
