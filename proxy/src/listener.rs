@@ -192,3 +192,6 @@ impl Drop for Visit {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

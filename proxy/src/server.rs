@@ -1,11 +1,12 @@
 //! The only wiring: bind, run, drain.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use moat_policy::record::{Cause, Event};
+use tokio::runtime::Runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 
@@ -44,6 +45,9 @@ pub struct Server {
     source: Arc<dyn PolicySource>,
     /// How the policy's files were before they were loaded.
     prints: Prints,
+    /// Of signals, admin listener and reloads.
+    runtime: Runtime,
+    signals: Signals,
 }
 
 impl std::fmt::Debug for Server {
@@ -55,12 +59,29 @@ impl std::fmt::Debug for Server {
 }
 
 impl Server {
-    /// Loads the policy, binds every listener and opens the record. No thread runs yet.
+    /// Loads the policy, binds every listener and opens the record. No thread runs yet. Signals
+    /// are caught from here on: one that comes before [`Server::run`] is not lost.
     pub fn bind(
         config: Config,
         policy: Arc<dyn PolicySource>,
         stdout: Option<Box<dyn Write + Send>>,
     ) -> Result<Self, BindError> {
+        Self::bind_with(config, policy, stdout, Signals::of_process)
+    }
+
+    /// The same, told what to do by what this makes inside the runtime.
+    fn bind_with(
+        config: Config,
+        policy: Arc<dyn PolicySource>,
+        stdout: Option<Box<dyn Write + Send>>,
+        signals: impl FnOnce() -> io::Result<Signals>,
+    ) -> Result<Self, BindError> {
+        let setup = |what| move |source| BindError::Setup { what, source };
+        let runtime = runtime().map_err(setup("a runtime"))?;
+        let signals = {
+            let _inside = runtime.enter();
+            signals().map_err(setup("signal handlers"))?
+        };
         let prints = reload::prints(&*policy);
         let first = policy.load()?;
         let workers = config.workers.get();
@@ -80,10 +101,7 @@ impl Server {
         let own = OwnListeners::new(own.chain(admin_address).collect());
         let recorder = audit.recorder().clone();
         let shared = Shared::new(config, first, recorder, own);
-        let shared = shared.map_err(|source| BindError::Setup {
-            what: "the list of this host's addresses",
-            source,
-        })?;
+        let shared = shared.map_err(setup("the list of this host's addresses"))?;
         Ok(Self {
             shared: Arc::new(shared),
             bound: Bound {
@@ -96,6 +114,8 @@ impl Server {
             audit,
             source: policy,
             prints,
+            runtime,
+            signals,
         })
     }
 
@@ -106,12 +126,7 @@ impl Server {
 
     /// Runs until a signal ends it.
     pub fn run(self) -> Result<(), RunError> {
-        self.run_with(Signals::of_process)
-    }
-
-    /// Runs until it is told to end by what this makes inside the runtime.
-    fn run_with(self, signals: impl FnOnce() -> Result<Signals, RunError>) -> Result<(), RunError> {
-        let runtime = runtime()?;
+        let runtime = self.runtime;
         let shared = self.shared;
         let audit = self.audit.start()?;
         note(&shared, Event::Start);
@@ -136,9 +151,12 @@ impl Server {
             threads.push(thread);
         }
         drop((ends, orders));
+        let Signals {
+            hangups,
+            ends: told,
+        } = self.signals;
         let reloader = Reloader::new(Arc::clone(&shared), self.source, self.prints, recheck);
         runtime.block_on(async {
-            let Signals { hangups, ends } = signals()?;
             let admin = async {
                 match self.admin {
                     None => std::future::pending().await,
@@ -146,7 +164,7 @@ impl Server {
                 }
             };
             tokio::select! {
-                ended = until_told(&phase, &shared, ends, ended) => ended,
+                ended = until_told(&phase, &shared, told, ended) => ended,
                 never = admin => match never? {},
                 never = reloader.run(hangups) => match never {},
                 () = shared.interfaces.follow() => Ok(()),
@@ -184,13 +202,12 @@ struct Signals {
 
 impl Signals {
     /// Those of the process. Must be called inside the runtime.
-    fn of_process() -> Result<Self, RunError> {
-        let listen = |kind| signal(kind).map_err(|source| failed("a signal handler", source));
+    fn of_process() -> io::Result<Self> {
         let (hangup, hangups) = mpsc::channel(1);
         let (end, ends) = mpsc::channel(2);
-        pass_on(listen(SignalKind::hangup())?, hangup);
-        pass_on(listen(SignalKind::terminate())?, end.clone());
-        pass_on(listen(SignalKind::interrupt())?, end);
+        pass_on(signal(SignalKind::hangup())?, hangup);
+        pass_on(signal(SignalKind::terminate())?, end.clone());
+        pass_on(signal(SignalKind::interrupt())?, end);
         Ok(Self { hangups, ends })
     }
 }
@@ -205,7 +222,7 @@ fn pass_on(mut signal: Signal, to: mpsc::Sender<()>) {
     });
 }
 
-fn failed(what: &'static str, source: std::io::Error) -> RunError {
+fn failed(what: &'static str, source: io::Error) -> RunError {
     RunError::Start { what, source }
 }
 
@@ -225,18 +242,17 @@ fn work(
     shares: Vec<Share>,
     orders: Orders,
 ) -> Result<(), RunError> {
-    let runtime = runtime()?;
+    let runtime = runtime().map_err(|source| failed("a runtime", source))?;
     let local = tokio::task::LocalSet::new();
     local
         .block_on(&runtime, worker::run(shared, index, shares, orders))
         .map_err(|source| failed("a worker", source))
 }
 
-fn runtime() -> Result<tokio::runtime::Runtime, RunError> {
+fn runtime() -> io::Result<Runtime> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|source| failed("a runtime", source))
 }
 
 /// Drains on the first signal, cuts on the second or when the drain's time is over, and comes

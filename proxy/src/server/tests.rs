@@ -56,11 +56,13 @@ impl Proxy {
         config.admin = Some("127.0.0.1:0".parse().unwrap());
         config.audit = AuditTo::File(folder.path().join("audit.jsonl"));
         adjust(&mut config, folder.path());
-        let server = Server::bind(config, Arc::new(Source(policy)), None).unwrap();
-        let bound = server.bound().clone();
         let (hangup, hangups) = mpsc::channel(1);
         let (end, ends) = mpsc::channel(2);
-        let thread = std::thread::spawn(move || server.run_with(|| Ok(Signals { hangups, ends })));
+        let signals = || Ok(Signals { hangups, ends });
+        let source = Arc::new(Source(policy));
+        let server = Server::bind_with(config, source, None, signals).unwrap();
+        let bound = server.bound().clone();
+        let thread = std::thread::spawn(move || server.run());
         let proxy = Self {
             bound,
             hangup,
