@@ -94,6 +94,16 @@ fn own_listeners_are_never_openable_in_any_spelling() {
         "0.0.0.0:3128",
         "[::]:9128",
     ];
+    under(&["*:*"], config(), &own, |worker, _| {
+        for host in ["127.0.0.1:3128", "localhost:3128"] {
+            let refusal = judged(worker, host, &[]).unwrap_err();
+            assert_eq!(
+                refusal.class,
+                Some(AddressClass::Listener),
+                "no hint that would not help"
+            );
+        }
+    });
     under(&entries, config(), &own, |worker, _| {
         for literal in literals {
             let (host, _) = literal.rsplit_once(':').unwrap();

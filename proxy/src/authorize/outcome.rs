@@ -1,0 +1,208 @@
+//! What becomes of requests, as records and as metrics: one decision each, one close for each that
+//! was allowed, and a second decision where a refusal comes late.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use moat_policy::host::HostName;
+use moat_policy::record::{Cause, EndedBy, Event, Protocol};
+use moat_policy::verdict::{Basis, Effect};
+
+use super::{Asked, Permit, Ticket, Unread};
+use crate::config::AuditOnFailure;
+use crate::record::{Entry, Lost, Traffic};
+use crate::refusal::Refusal;
+use crate::reply;
+use crate::worker::{Loaded, Worker};
+
+/// Records a permit whose name did not resolve, or whose addresses could not be reached after
+/// [`addresses`] had recorded the decision.
+pub(crate) fn unreached(worker: &Worker, permit: &Permit, refusal: &Refusal) {
+    worker.meter().failed(refusal.cause);
+    if refusal.cause == Cause::Dns && recorded(worker, permit, None).is_err() {
+        tracing::debug!("a decision was lost");
+    }
+    let traffic = Traffic {
+        up: 0,
+        down: 0,
+        duration: permit.since.elapsed(),
+        ended_by: EndedBy::Moat,
+    };
+    let entry = Entry {
+        event: Event::Close,
+        effect: Some(permit.effect),
+        enforced: permit.enforced,
+        status: Some(status(permit.asked.protocol, refusal)),
+        cause: refusal.cause,
+        rule: permit.rule.clone(),
+        reason: Some(refusal.detail.clone()),
+        address: refusal.address,
+        traffic: Some(traffic),
+        ..entry(&permit.asked, &permit.loaded)
+    };
+    let _ = worker.recorder().push(entry); // The recorder counts what is lost.
+}
+
+/// Records a refusal that comes after a permit was used: a second decision of the same request.
+pub(crate) fn refused_late(worker: &Worker, ticket: &Ticket, refusal: &Refusal) {
+    refused(worker, &ticket.asked, &ticket.loaded, refusal);
+}
+
+/// Notes that a request is through: its tunnel is open, or its upstream has answered.
+pub(crate) fn established(worker: &Worker, ticket: &Ticket) {
+    worker.meter().established(ticket.since.elapsed());
+}
+
+/// Records the end of an allowed request.
+pub(crate) fn closed(
+    worker: &Worker,
+    ticket: &Ticket,
+    cause: Cause,
+    (up, down): (u64, u64),
+    ended_by: EndedBy,
+) {
+    let traffic = Traffic {
+        up,
+        down,
+        duration: ticket.since.elapsed(),
+        ended_by,
+    };
+    let entry = Entry {
+        event: Event::Close,
+        effect: Some(Effect::Allow),
+        enforced: ticket.enforced,
+        cause,
+        rule: ticket.rule.clone(),
+        address: Some(ticket.address),
+        traffic: Some(traffic),
+        ..entry(&ticket.asked, &ticket.loaded)
+    };
+    let _ = worker.recorder().push(entry); // The recorder counts what is lost.
+    worker.meter().moved(up, down);
+    if is_upstreams(cause) {
+        worker.meter().failed(cause);
+    }
+    let by_rule = ticket
+        .rule
+        .as_ref()
+        .filter(|rule| rule.effect == Effect::Allow);
+    let host = by_rule.and_then(|_| ticket.asked.target.host.name());
+    worker.meter().host(host.map(HostName::as_str), up, down);
+}
+
+/// Whether an end with this cause is the upstream's fault.
+fn is_upstreams(cause: Cause) -> bool {
+    matches!(
+        cause,
+        Cause::Connect | Cause::Dns | Cause::Timeout | Cause::Upstream
+    )
+}
+
+/// Records a refusal of what no policy was asked about.
+pub(crate) fn unread(worker: &Worker, unread: Unread, refusal: &Refusal) {
+    count_refusal(worker, unread.protocol, refusal);
+    let entry = Entry {
+        at: SystemTime::now(),
+        id: unread.id,
+        event: Event::Decision,
+        protocol: Some(unread.protocol),
+        actor: Some(unread.actor),
+        target: unread.target,
+        method: unread.method,
+        address: None,
+        effect: Some(refusal.effect),
+        enforced: true,
+        cause: refusal.cause,
+        status: Some(status(unread.protocol, refusal)),
+        rule: None,
+        reason: Some(refusal.detail.clone()),
+        policy: Some(Arc::clone(worker.policy().policy.digest())),
+        traffic: None,
+    };
+    let _ = worker.recorder().push(entry); // The recorder counts what is lost.
+}
+
+fn count_refusal(worker: &Worker, protocol: Protocol, refusal: &Refusal) {
+    worker.meter().decision(protocol, refusal.effect, true);
+    worker.meter().refused(refusal.cause);
+}
+
+pub(super) fn refused(worker: &Worker, asked: &Asked, loaded: &Loaded, refusal: &Refusal) {
+    count_refusal(worker, asked.protocol, refusal);
+    let entry = Entry {
+        effect: Some(refusal.effect),
+        cause: refusal.cause,
+        status: Some(status(asked.protocol, refusal)),
+        rule: refusal.rule.clone(),
+        reason: Some(refusal.detail.clone()),
+        address: refusal.address,
+        ..entry(asked, loaded)
+    };
+    let _ = worker.recorder().push(entry); // The recorder counts what is lost.
+}
+
+pub(super) fn recorded(
+    worker: &Worker,
+    permit: &Permit,
+    address: Option<IpAddr>,
+) -> Result<(), Lost> {
+    let cause = match permit.basis {
+        Basis::Rule => Cause::Policy,
+        Basis::Default => Cause::Default,
+        Basis::Guarded(_) => Cause::Guarded,
+    };
+    let entry = Entry {
+        effect: Some(permit.effect),
+        enforced: permit.enforced,
+        cause,
+        rule: permit.rule.clone(),
+        address,
+        ..entry(&permit.asked, &permit.loaded)
+    };
+    let kept = match worker.config().audit_on_failure {
+        // What is queued while nothing can be written may never be.
+        AuditOnFailure::Deny if !worker.recorder().is_ready() => Err(Lost),
+        AuditOnFailure::Deny => worker.recorder().push(entry),
+        AuditOnFailure::Continue => {
+            let _ = worker.recorder().push(entry); // The recorder counts what is lost.
+            Ok(())
+        }
+    };
+    if kept.is_ok() {
+        let (protocol, effect) = (permit.asked.protocol, permit.effect);
+        worker.meter().decision(protocol, effect, permit.enforced);
+    }
+    kept
+}
+
+/// The part of an event that every event of a request shares.
+fn entry(asked: &Asked, loaded: &Loaded) -> Entry {
+    Entry {
+        at: SystemTime::now(),
+        id: asked.id,
+        event: Event::Decision,
+        protocol: Some(asked.protocol),
+        actor: Some(Arc::clone(&asked.actor)),
+        target: Some(asked.target.clone()),
+        method: asked.method,
+        address: None,
+        effect: None,
+        enforced: true,
+        cause: Cause::Done,
+        status: None,
+        rule: None,
+        reason: None,
+        policy: Some(Arc::clone(loaded.policy.digest())),
+        traffic: None,
+    }
+}
+
+/// What was sent: an HTTP status, or the code of a SOCKS reply.
+fn status(protocol: Protocol, refusal: &Refusal) -> u16 {
+    if protocol == Protocol::Socks5 {
+        reply::socks_code(refusal).into()
+    } else {
+        refusal.status
+    }
+}
