@@ -3,7 +3,9 @@
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
+use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::server::TlsStream;
@@ -20,6 +22,18 @@ pub(crate) enum ClientStream {
 }
 
 impl ClientStream {
+    /// Makes the close of this connection a reset: what was sent must not look whole. Unix sockets
+    /// have no reset.
+    pub(crate) fn reset_when_closed(&self) {
+        let stream = match self {
+            Self::Tcp(stream) => stream,
+            Self::Tls(stream) => stream.get_ref().0,
+            Self::Unix(_) => return,
+        };
+        // A socket that refuses this is closed in the ordinary way.
+        let _ = SockRef::from(stream).set_linger(Some(Duration::ZERO));
+    }
+
     /// Writes what the socket takes at once and closes. What the client has sent already is read
     /// first, as far as it is there: closing with unread bytes resets the connection, and then
     /// the client may never see the answer.

@@ -8,7 +8,6 @@ use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::task::{Poll, ready};
 
-use http::Version;
 use hyper::body::Incoming;
 use hyper::client::conn::http1::Parts;
 use hyper::server::conn::http1 as server;
@@ -26,7 +25,7 @@ use super::fields::{self, Switch};
 use super::{Answer, Client, Order, order};
 use crate::authorize::{self, Checked, Permit, Ticket};
 use crate::gate::Gate;
-use crate::head::{Framing, MAX_HEAD, MAX_HEADERS};
+use crate::head::{Framing, MAX_HEAD, MAX_HEADERS, Version};
 use crate::id::EventId;
 use crate::pool::{Key, Upstream};
 use crate::refusal::Refusal;
@@ -176,8 +175,14 @@ impl Exchange {
                 linger::say(&mut stream, b"").await;
                 None
             }
-            // A response that breaks off must not look whole.
-            Some(_) | None => None,
+            Some(_) | None => {
+                // A response that breaks off must not look whole, and to a client of HTTP/1.0 its
+                // end may be nothing but the end of the connection.
+                if order.version == Version::Http10 {
+                    client.0.reset_when_closed();
+                }
+                None
+            }
         }
     }
 
@@ -271,7 +276,7 @@ impl Exchange {
         let (mut parts, body) = request.into_parts();
         let host = order::host(&self.key.target)?;
         fields::request(&mut parts.headers, host, chunked, switch);
-        parts.version = Version::HTTP_11;
+        parts.version = http::Version::HTTP_11;
         let body = Upload::new(body, Rc::clone(&self.moved));
         let (upstream, response) = self.send(Request::from_parts(parts, body)).await?;
         let (mut parts, body) = response.into_parts();

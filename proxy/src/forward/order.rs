@@ -65,6 +65,7 @@ pub(crate) struct Order {
     pub(super) path: Option<Box<str>>,
     /// The method as sent.
     pub(super) method: Box<str>,
+    pub(super) version: Version,
     pub(super) body: Framing,
     pub(super) expects: bool,
     pub(super) persists: bool,
@@ -80,6 +81,7 @@ impl Order {
             head: BytesMut::new(),
             path: None,
             method: head.method.into(),
+            version: head.version,
             body: head.body,
             expects: head.expects,
             persists: head.persists,

@@ -638,6 +638,46 @@ fn tells_a_broken_response_from_a_whole_one() {
 }
 
 #[test]
+fn resets_an_old_client_whose_response_broke_off() {
+    local(async {
+        let (worker, _records) = stage();
+        let origin = Origin::start(|_| {
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nX: Connection: close\r\n\r\n9\r\nhalf"
+                .to_vec()
+        })
+        .await;
+        let (mut client, _task) = connect(&worker).await;
+        let request = format!("GET http://{}/ HTTP/1.0\r\n\r\n", origin.address);
+        client.write_all(request.as_bytes()).await.unwrap();
+        let mut answer = Vec::new();
+        let error = client.read_to_end(&mut answer).await.unwrap_err();
+        assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset);
+    });
+}
+
+#[test]
+fn opens_a_tunnel_on_a_connection_that_served_a_request() {
+    local(async {
+        let (worker, _records) = stage();
+        let origin = Origin::start(ok).await;
+        let mut requests = get(&origin.address, "/", "");
+        requests += &format!("CONNECT {} HTTP/1.1\r\n\r\n", origin.address);
+        requests += "GET /inner HTTP/1.1\r\nConnection: close\r\n\r\n";
+        let (mut client, _task) = connect(&worker).await;
+        client.write_all(requests.as_bytes()).await.unwrap();
+        let wanted = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok\
+            HTTP/1.1 200 Connection established\r\n\r\nHTTP/1.1 200 OK\r\n";
+        let mut answer = vec![0; wanted.len()];
+        client.read_exact(&mut answer).await.unwrap();
+        assert_eq!(
+            String::from_utf8_lossy(&answer),
+            String::from_utf8_lossy(wanted)
+        );
+        assert_eq!(origin.seen().len(), 2);
+    });
+}
+
+#[test]
 fn records_a_client_that_leaves_in_the_middle_of_its_body() {
     local(async {
         let (worker, records) = stage();

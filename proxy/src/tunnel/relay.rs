@@ -259,14 +259,7 @@ impl<'t> Relay<'t> {
             let _ = SockRef::from(&self.upstream).set_linger(Some(Duration::ZERO));
             Cause::Client
         } else {
-            let client = match &self.client {
-                ClientStream::Tcp(stream) => Some(stream),
-                ClientStream::Tls(stream) => Some(stream.get_ref().0),
-                ClientStream::Unix(_) => None, // These have no reset.
-            };
-            if let Some(client) = client {
-                let _ = SockRef::from(client).set_linger(Some(Duration::ZERO));
-            }
+            self.client.reset_when_closed();
             Cause::Upstream
         };
         self.end(by, cause, None)
