@@ -48,16 +48,26 @@ impl Home {
         let read = stdout.by_ref().lines();
         let lines = read.take(lines).map(Result::unwrap).collect();
         Proxy {
-            child,
+            child: Ended(child),
             lines,
             _stdout: stdout,
         }
     }
 }
 
+/// A process that ends with the test, whatever becomes of it.
+struct Ended(Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 /// A running proxy and its first lines on standard output.
 struct Proxy {
-    child: Child,
+    child: Ended,
     lines: Vec<String>,
     /// Kept open: a closed pipe is a record that cannot be written.
     _stdout: BufReader<ChildStdout>,
@@ -67,13 +77,13 @@ impl Proxy {
     /// Ends it as an operator does, and gives the exit code and what it wrote to standard error.
     fn stop(mut self) -> (Option<i32>, String) {
         let kill = Command::new("kill")
-            .arg(self.child.id().to_string())
+            .arg(self.child.0.id().to_string())
             .status();
         assert!(kill.unwrap().success());
         let mut text = String::new();
-        let mut stderr = self.child.stderr.take().unwrap();
+        let mut stderr = self.child.0.stderr.take().unwrap();
         stderr.read_to_string(&mut text).unwrap();
-        (self.child.wait().unwrap().code(), text)
+        (self.child.0.wait().unwrap().code(), text)
     }
 }
 
@@ -163,7 +173,7 @@ fn a_proxy_says_where_it_listens_and_what_it_allows_and_leaves_nothing_behind() 
     let proxy = home.proxy(&[], 2);
     assert!(proxy.lines[0].starts_with("listening on http://127.0.0.1:"));
     assert!(proxy.lines[1].starts_with("admin on http://127.0.0.1:"));
-    let run_file = home.path(&format!("state/moat/run/{}.json", proxy.child.id()));
+    let run_file = home.path(&format!("state/moat/run/{}.json", proxy.child.0.id()));
     let mode = fs::metadata(&run_file).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
 
@@ -216,6 +226,7 @@ fn a_followed_log_goes_on_across_a_rotation() {
         .spawn()
         .unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let _ended = Ended(child);
     let mut next = || lines.next().unwrap().unwrap();
     assert!(next().contains("AAAAAAAA"));
 
@@ -228,6 +239,4 @@ fn a_followed_log_goes_on_across_a_rotation() {
     fs::write(&path, record("DDDDDDDD")).unwrap();
     assert!(next().contains("CCCCCCCC"));
     assert!(next().contains("DDDDDDDD"));
-    child.kill().unwrap();
-    child.wait().unwrap();
 }
