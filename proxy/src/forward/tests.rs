@@ -661,7 +661,7 @@ fn opens_a_tunnel_on_a_connection_that_served_a_request() {
         let (worker, _records) = stage();
         let origin = Origin::start(ok).await;
         let mut requests = get(&origin.address, "/", "");
-        requests += &format!("CONNECT {} HTTP/1.1\r\n\r\n", origin.address);
+        requests += &["CONNECT ", &origin.address, " HTTP/1.1\r\n\r\n"].concat();
         requests += "GET /inner HTTP/1.1\r\nConnection: close\r\n\r\n";
         let (mut client, _task) = connect(&worker).await;
         client.write_all(requests.as_bytes()).await.unwrap();
