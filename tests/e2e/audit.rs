@@ -102,7 +102,10 @@ fn control_bytes_never_reach_a_line() {
         };
         wait_for("two decisions", || (decided() == 2).then_some(()));
         let file = std::fs::read(bed.directory().join("audit.jsonl")).unwrap();
-        for bytes in [file, moat.log().into_bytes()] {
+        let shown = bed.command(&["log", "audit.jsonl"]);
+        assert_eq!(shown.code, 0, "{shown:?}");
+        assert!(shown.stdout.lines().count() >= 2, "{shown:?}");
+        for bytes in [file, shown.stdout.into_bytes(), moat.log().into_bytes()] {
             assert!(!bytes.contains(&0x1b) && !bytes.contains(&7));
         }
         moat.finish();

@@ -4,7 +4,8 @@ use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use crate::support::command::{Said, run};
-use crate::support::program::through;
+use crate::support::program::{Server, through};
+use crate::support::skip::skip;
 use crate::support::wait::wait_for;
 use crate::support::{Bed, Moat, bed};
 
@@ -252,7 +253,7 @@ fn python_websockets_talks_and_raises_the_status() {
         let Some(mut server) = bed.tool("venv/bin/python") else {
             return;
         };
-        let _server = bed.serve(server.args(["-c", serve]));
+        let _server = Server::start(server.args(["-c", serve]));
         wait_for("the server", || TcpStream::connect("127.0.0.2:9100").ok());
         let proxy = format!("http://{}", moat.address());
         let Some(mut client) = bed.tool("venv/bin/python") else {
@@ -298,9 +299,9 @@ fn node_fetch_goes_through_a_proxy_agent() {
 #[test]
 fn ssh_goes_through_connect_and_socks() {
     bed(|bed| {
-        if bed.program("nc").is_none() || !start_sshd(bed) {
+        let (Some(_), Some(_server)) = (bed.program("nc"), start_sshd(bed)) else {
             return;
-        }
+        };
         let moat = bed.moat().start();
         let address = moat.address();
         let ssh = |kind: &str, host: &str| {
@@ -341,15 +342,48 @@ fn ssh_goes_through_connect_and_socks() {
     });
 }
 
-/// An ssh server on port 2222 that knows one key; false where it cannot start.
-fn start_sshd(bed: &Bed) -> bool {
-    let (Some(mut sshd), Some(_)) = (bed.program("sshd"), bed.program("ssh-keygen")) else {
-        return false;
-    };
-    for file in ["key", "host"] {
-        let Some(mut keygen) = bed.program("ssh-keygen") else {
-            return false;
+#[test]
+fn git_over_ssh_goes_through_connect() {
+    bed(|bed| {
+        let (Some(_), Some(_server)) = (bed.program("nc"), start_sshd(bed)) else {
+            return;
         };
+        let moat = bed.moat().start();
+        let Some(mut init) = bed.program("git") else {
+            return;
+        };
+        let said = run(init.args(["init", "-q", "--bare", "r.git"]));
+        assert_eq!(said.code, 0, "{said:?}");
+        let list = |host: &str| {
+            let mut git = bed.program("git")?;
+            let proxy = format!("nc -X connect -x {} %h %p", moat.address());
+            let ssh = format!(
+                "ssh -F none -i key -p 2222 -o ProxyCommand='{proxy}' -o BatchMode=yes \
+                 -o StrictHostKeyChecking=no -o UserKnownHostsFile=known"
+            );
+            let folder = bed.directory().display();
+            git.env("GIT_SSH_COMMAND", ssh);
+            Some(run(
+                git.args(["ls-remote", &format!("root@{host}:{folder}/r.git")])
+            ))
+        };
+        let Some(said) = list("svc.allowed.test") else {
+            return;
+        };
+        assert_eq!(said.code, 0, "{said:?}");
+        let Some(said) = list("denied.test") else {
+            return;
+        };
+        assert_eq!(said.code, 128, "{said:?}");
+        assert!(said.stderr.contains("403 denied.test:2222"), "{said:?}");
+    });
+}
+
+/// An ssh server on port 2222 that knows one key; none where it cannot start.
+fn start_sshd(bed: &Bed) -> Option<Server> {
+    let mut sshd = bed.program("sshd")?;
+    for file in ["key", "host"] {
+        let mut keygen = bed.program("ssh-keygen")?;
         let said = run(keygen.args(["-q", "-t", "ed25519", "-N", "", "-f", file]));
         assert_eq!(said.code, 0, "{said:?}");
     }
@@ -361,15 +395,15 @@ fn start_sshd(bed: &Bed) -> bool {
          PermitRootLogin yes\nAuthorizedKeysFile {folder}/key.pub\nPidFile none\n"
     );
     let config = bed.write("sshd_config", config);
-    let mut server = bed.serve(sshd.args(["-D", "-e", "-f"]).arg(config));
-    wait_for("sshd", || {
+    let mut server = Server::start(sshd.args(["-D", "-e", "-f"]).arg(config));
+    let up = wait_for("sshd", || {
         let up = TcpStream::connect("127.0.0.2:2222").is_ok();
-        let ended = server.try_wait().unwrap().is_some();
-        (up || ended).then_some(up)
-    }) || {
-        crate::support::skip::skip(&bed.name, "sshd does not start here");
-        false
+        (up || server.has_ended()).then_some(up)
+    });
+    if !up {
+        skip(&bed.name, "sshd does not start here");
     }
+    up.then_some(server)
 }
 
 #[test]

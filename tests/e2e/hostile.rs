@@ -33,7 +33,7 @@ impl Chance {
     /// One seed, with bytes changed, put in or taken out, and often cut short.
     fn head(&mut self) -> Vec<u8> {
         if self.below(10) == 0 {
-            return (0..1 + self.below(300)).map(|_| self.byte()).collect();
+            return (0..=self.below(300)).map(|_| self.byte()).collect();
         }
         let mut head = SEEDS[self.below(SEEDS.len())].to_vec();
         for _ in 0..self.below(4) {

@@ -261,6 +261,27 @@ fn an_origin_that_dies_is_a_bad_gateway() {
 }
 
 #[test]
+fn an_origin_that_dies_in_the_middle_does_not_look_whole() {
+    bed(|bed| {
+        let half = "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf";
+        bed.origins.answer("/half", half, After::Close);
+        let chunk = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n";
+        bed.origins.answer("/chunk", chunk, After::Close);
+        let moat = bed.moat().start();
+        for path in ["/half", "/chunk"] {
+            let request =
+                format!("GET http://allowed.test{path} HTTP/1.1\r\nHost: allowed.test\r\n\r\n");
+            let said = moat.raw_to_end(request);
+            assert!(said.starts_with("HTTP/1.1 200 "), "{said}");
+            assert!(!said.ends_with("0\r\n\r\n"), "{said}");
+        }
+        let broken = moat.wait_record("close", |record| record["cause"] == "upstream");
+        assert_eq!(broken["ended_by"], "upstream", "{broken}");
+        moat.finish();
+    });
+}
+
+#[test]
 fn a_refused_request_keeps_the_connection() {
     bed(|bed| {
         let moat = bed.moat().start();

@@ -42,10 +42,9 @@ fn a_request_of_http_1_0_without_host_gets_one() {
                 .status(),
             200
         );
-        assert_eq!(
-            bed.origins.requests()[0].header("host"),
-            Some("allowed.test")
-        );
+        let request = &bed.origins.requests()[0];
+        assert_eq!(request.header("host"), Some("allowed.test"));
+        assert_eq!(request.version, "HTTP/1.1");
         moat.finish();
     });
 }

@@ -138,7 +138,7 @@ impl Client {
 
     /// The end, when it has come; a connection that stays open fails the case.
     fn more(&mut self) -> Option<End> {
-        let mut buffer = [0; 65536];
+        let mut buffer = [0; 16384];
         match self.stream.read(&mut buffer) {
             Ok(0) => Some(End::Closed),
             Ok(count) => {

@@ -168,9 +168,11 @@ impl StubDns {
                     break;
                 }
                 Answer::Data(data) => {
-                    let alias = data.iter().find_map(|item| match item {
-                        RData::CNAME(target) => Some(target.0.clone()),
-                        _ => None,
+                    let alias = data.iter().find_map(|item| {
+                        if let RData::CNAME(target) = item {
+                            return Some(target.0.clone());
+                        }
+                        None
                     });
                     for item in data {
                         let fits = item.record_type() == kind;

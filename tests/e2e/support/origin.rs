@@ -110,7 +110,7 @@ impl Origins {
     pub(crate) fn https(&self, address: SocketAddr) {
         let own = self.clone();
         self.serve(address, move |tap| {
-            own.speak(own.authority.accept(tap), address)
+            own.speak(own.authority.accept(tap), address);
         });
     }
 

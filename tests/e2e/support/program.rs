@@ -59,13 +59,28 @@ impl Bed {
     pub(crate) fn authority_file(&self) -> PathBuf {
         self.write("authority.pem", &self.authority.certificate)
     }
+}
 
-    /// A server that is a program; it ends with the namespace.
-    pub(crate) fn serve(&self, command: &mut Command) -> Child {
+/// A server that is a program; it ends with its owner.
+pub(crate) struct Server(Child);
+
+impl Server {
+    pub(crate) fn start(command: &mut Command) -> Self {
         command.stdout(Stdio::null()).stderr(Stdio::null());
-        command
-            .spawn()
-            .unwrap_or_else(|error| panic!("{command:?}: {error}"))
+        let child = command.spawn();
+        Self(child.unwrap_or_else(|error| panic!("{command:?}: {error}")))
+    }
+
+    /// Whether it has ended by itself.
+    pub(crate) fn has_ended(&mut self) -> bool {
+        self.0.try_wait().unwrap().is_some()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
     }
 }
 
