@@ -98,3 +98,6 @@ fn read() -> io::Result<Vec<IpAddr>> {
     found.dedup();
     Ok(found)
 }
+
+#[cfg(test)]
+mod tests;
