@@ -4,7 +4,7 @@
 //! The gate walks the events of one parser; serde reads with another. Only serde's document is
 //! ever compiled, so a span that the gate got wrong can misplace a message and nothing else.
 //! The gate does not know the policy language; the shape of a document is the part of
-//! [`crate::shape`].
+//! `shape`.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
