@@ -8,6 +8,8 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::support::wait::wait_for;
+
 /// A folder of its own with a policy in it.
 struct Case {
     folder: tempfile::TempDir,
@@ -313,6 +315,12 @@ fn what_a_proxy_refused_is_allowed_by_a_person_and_the_proxy_has_it() {
     let mut fields = refused.lines().filter_map(|line| line.split_once(": "));
     let is_id = |(name, _): &(&str, &str)| name.eq_ignore_ascii_case("moat-id");
     let (_, id) = fields.find(is_id).unwrap();
+    // The record is written in groups, a moment after the answer.
+    wait_for("the record of the refusal", || {
+        let mut log = case.clean(env!("CARGO_BIN_EXE_moat"));
+        let said = log.args(["log", "--json", "--id", id]).output().unwrap();
+        out(&said).contains("x.test").then_some(())
+    });
     let allowed = case.at_terminal(&format!("allow --id {id}"), "y\n");
     assert_eq!(allowed.status.code(), Some(0), "{}", out(&allowed));
     assert!(
