@@ -29,6 +29,8 @@ pub const MAX_ENTRIES: usize = 200_000;
 pub const MAX_DEPTH: usize = 32;
 /// The most nodes that aliases may add to a file.
 const MAX_ALIASED: usize = 200_000;
+/// The most bytes of text that aliases may add to a file.
+const MAX_ALIASED_BYTES: usize = MAX_BYTES;
 /// The most problems that are collected before the reading stops.
 const MAX_PROBLEMS: usize = 100;
 
@@ -100,6 +102,7 @@ struct Walk<'s> {
     anchors: HashMap<usize, Anchor>,
     items: usize,
     aliased: usize,
+    aliased_bytes: usize,
     documents: usize,
     problems: Vec<Diagnostic>,
 }
@@ -114,6 +117,7 @@ impl<'s> Walk<'s> {
             anchors: HashMap::new(),
             items: 0,
             aliased: 0,
+            aliased_bytes: 0,
             documents: 0,
             problems: Vec::new(),
         }
@@ -225,7 +229,11 @@ impl<'s> Walk<'s> {
         };
         self.items = self.items.saturating_add(items);
         self.aliased = self.aliased.saturating_add(self.tree.size(node));
-        if self.aliased > MAX_ALIASED || self.items > MAX_ENTRIES {
+        self.aliased_bytes = self.aliased_bytes.saturating_add(self.tree.bytes(node));
+        if self.aliased > MAX_ALIASED
+            || self.aliased_bytes > MAX_ALIASED_BYTES
+            || self.items > MAX_ENTRIES
+        {
             let problem = self
                 .error(
                     code::ALIAS,

@@ -41,7 +41,7 @@ codes! {
         "The nesting is deeper than 32 levels.";
     ALIAS = "P008":
         "An alias cannot be followed."
-        "It stands inside what it repeats, or the aliases of the file would stand for more than 200,000 nodes.";
+        "It stands inside what it repeats, or the aliases of the file would stand for more than 200,000 nodes or 16 MiB of text.";
     TOO_LARGE = "P009":
         "The file is too large."
         "A policy file has at most 16 MiB and 200,000 list items; nothing is ever cut off in silence.";

@@ -198,6 +198,15 @@ fn bounds_depth_aliases_and_items() {
     p.yaml:2:599: error[P008]: the aliases of this file stand for too much
       help: write the values out
     ");
+    let long = format!(
+        "a: &a {}\nb: [{}]\n",
+        "x".repeat(1 << 20),
+        "*a,".repeat(20)
+    );
+    insta::assert_snapshot!(problems(&long), @"
+    p.yaml:2:53: error[P008]: the aliases of this file stand for too much
+      help: write the values out
+    ");
     insta::assert_snapshot!(problems(&format!("a: [{}]\n", "x,".repeat(200_001))), @"
     p.yaml:1:400005: error[P009]: more than 200000 list items
       help: split the policy, or use wildcards

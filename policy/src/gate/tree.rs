@@ -70,6 +70,16 @@ impl Tree {
         self.rows.get(at).map_or(0, |row| row.size)
     }
 
+    /// How many bytes of text a node and everything in it holds.
+    pub(super) fn bytes(&self, at: usize) -> usize {
+        let rows = self.rows.get(at..at.saturating_add(self.size(at)));
+        let texts = rows.unwrap_or_default().iter().map(|row| match &row.kind {
+            Kind::Scalar(text, _) => text.len(),
+            Kind::List | Kind::Map => 0,
+        });
+        texts.sum()
+    }
+
     /// Writes a finished node out again, with the places of the first.
     pub(super) fn repeat(&mut self, at: usize) {
         for index in at..at.saturating_add(self.size(at)) {
