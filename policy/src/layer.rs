@@ -98,8 +98,9 @@ pub(crate) fn misplaced(layers: &[LayerDocument]) -> Vec<Diagnostic> {
 /// The defaults that hold, and those that were too loose to.
 pub(crate) fn defaults(layers: &[LayerDocument]) -> (Defaults, Vec<Diagnostic>) {
     let mut findings = Vec::new();
-    let net = one_default(layers, "net", Effect::Deny, &mut findings);
-    let fetch = one_default(layers, "fetch", Effect::Ask, &mut findings);
+    let exclusive = is_exclusive(layers);
+    let mut one = |kind, unset| one_default(layers, exclusive, kind, unset, &mut findings);
+    let (net, fetch) = (one("net", Effect::Deny), one("fetch", Effect::Ask));
     (Defaults { net, fetch }, findings)
 }
 
@@ -107,6 +108,7 @@ pub(crate) fn defaults(layers: &[LayerDocument]) -> (Defaults, Vec<Diagnostic>) 
 /// Several files of one origin are united: the strictest of them speaks for all.
 fn one_default(
     layers: &[LayerDocument],
+    exclusive: bool,
     kind: &str,
     unset: Effect,
     findings: &mut Vec<Diagnostic>,
@@ -131,6 +133,8 @@ fn one_default(
             (Some(effect), _) => effect,
             // Nobody has trusted this file, so not even the built-in value gives way.
             (None, Origin::UntrustedProject) => unset,
+            // A looser default would be an allow, and only the machine's file has those.
+            (None, origin) if exclusive && origin != Origin::Machine => unset,
             (None, _) => stated.value,
         };
         if stated.value < floor {

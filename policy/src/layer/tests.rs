@@ -66,6 +66,28 @@ fn an_untrusted_project_cannot_even_loosen_what_nobody_set() {
 }
 
 #[test]
+fn beside_an_exclusive_machine_nobody_else_loosens_a_default() {
+    let machine = layer(Origin::Machine, "exclusive: true");
+    let user = layer(Origin::User, "defaults: { net: allow, fetch: allow }");
+    let trusted = layer(Origin::TrustedProject, "defaults: { net: ask }");
+    let (net, fetch, findings) = hold(&[machine, user, trusted]);
+    assert_eq!((net, fetch), (Effect::Deny, Effect::Ask));
+    insta::assert_snapshot!(findings, @"
+    User.yaml:2:13: warning[L003]: `net: allow` is looser than `deny`, which holds
+      help: a less trusted file can only tighten a default
+    TrustedProject.yaml:2:13: warning[L003]: `net: ask` is looser than `deny`, which holds
+      help: a less trusted file can only tighten a default
+    User.yaml:2:25: warning[L003]: `fetch: allow` is looser than `ask`, which holds
+      help: a less trusted file can only tighten a default
+    ");
+    let own = layer(
+        Origin::Machine,
+        "exclusive: true\ndefaults: { net: allow }",
+    );
+    assert_eq!(hold(&[own]).0, Effect::Allow);
+}
+
+#[test]
 fn exclusive_is_the_machines_word_alone() {
     let user = layer(Origin::User, "exclusive: true");
     let machine = layer(Origin::Machine, "exclusive: true");
