@@ -53,7 +53,15 @@ pub(crate) fn parse_host(text: &str) -> Result<Pattern, EntryError> {
 
 /// Reads ports as an entry writes them: `*`, or numbers and ranges like `22,8000-8100`.
 pub fn parse_ports(text: &str) -> Result<PortSet, EntryError> {
-    port_set(Piece::whole(text))
+    let whole = Piece::whole(text);
+    if text.len() > MAX_ENTRY_BYTES {
+        return Err(whole.error(
+            EntryErrorKind::TooLong,
+            format!("ports of {} bytes", text.len()),
+            format!("write a list of texts, each of at most {MAX_ENTRY_BYTES} bytes"),
+        ));
+    }
+    port_set(whole)
 }
 
 /// What holds for every entry, whatever it names.

@@ -237,4 +237,12 @@ fn ports_are_read_without_an_entry_too() {
         (error.range, error.message.as_str()),
         (3..4, "`x` is no port")
     );
+    let error = parse_ports(&"80,".repeat(200)).unwrap_err();
+    assert_eq!(
+        (error.to_string().as_str(), error.help.as_str()),
+        (
+            "ports of 600 bytes",
+            "write a list of texts, each of at most 320 bytes"
+        )
+    );
 }
