@@ -85,6 +85,16 @@ impl PortSet {
         self.0.get(at).is_some_and(|&(low, _)| low <= number)
     }
 
+    /// Whether every port of the other set is in this one.
+    pub fn covers(&self, other: &Self) -> bool {
+        other.0.iter().all(|&(low, high)| {
+            let at = self.0.partition_point(|&(_, end)| end < low);
+            self.0
+                .get(at)
+                .is_some_and(|&(from, to)| from <= low && high <= to)
+        })
+    }
+
     /// Whether the set holds no port.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

@@ -122,7 +122,7 @@ pub(super) fn standing(
             .map(|(_, entry)| entry)
             .find(|entry| {
                 entry.pattern == *pattern
-                    && covers(&entry.ports, ports)
+                    && entry.ports.covers(ports)
                     && entry.http.is_none()
                     && entry.tls.is_none()
                     && entry.sni.is_none()
@@ -179,14 +179,6 @@ const fn effect(section: Section) -> Effect {
         Section::Allow => Effect::Allow,
         Section::Deny => Effect::Deny,
     }
-}
-
-fn covers(wide: &PortSet, narrow: &PortSet) -> bool {
-    narrow.ranges().iter().all(|(low, high)| {
-        wide.ranges()
-            .iter()
-            .any(|(from, to)| from <= low && high <= to)
-    })
 }
 
 fn lasts(standing: Option<SystemTime>, wanted: Option<SystemTime>) -> bool {

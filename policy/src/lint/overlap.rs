@@ -12,7 +12,6 @@ use crate::compile::Filed;
 use crate::diagnostic::{Diagnostic, code};
 use crate::entry::Entry;
 use crate::host::Pattern;
-use crate::port::PortSet;
 use crate::request::Surface;
 use crate::source::Span;
 use crate::verdict::Effect;
@@ -103,7 +102,7 @@ impl Seen<'_> {
             && grants
             && (wide.http.is_none() || wide.http == narrow.http)
             && wide.pattern.covers(&narrow.pattern)
-            && covers(&wide.ports, &narrow.ports)
+            && wide.ports.covers(&narrow.ports)
             && other.excludes_nothing_of(&narrow.pattern)
     }
 
@@ -154,14 +153,6 @@ impl Entry {
             || other.rule.effect != Effect::Allow
             || (self.tls == other.tls && self.sni == other.sni)
     }
-}
-
-fn covers(wide: &PortSet, narrow: &PortSet) -> bool {
-    narrow.ranges().iter().all(|&(low, high)| {
-        wide.ranges()
-            .iter()
-            .any(|&(from, to)| from <= low && high <= to)
-    })
 }
 
 fn own_key(pattern: &Pattern) -> Key<'_> {
