@@ -207,9 +207,11 @@ fn read(mapping: &Mapping) -> Option<Item> {
 }
 
 fn timestamp(until: SystemTime) -> Result<String, EditError> {
-    OffsetDateTime::from(until)
-        .replace_nanosecond(0)
+    until
+        .duration_since(SystemTime::UNIX_EPOCH)
         .ok()
+        .and_then(|since| i64::try_from(since.as_secs()).ok())
+        .and_then(|seconds| OffsetDateTime::from_unix_timestamp(seconds).ok())
         .and_then(|time| time.format(&Rfc3339).ok())
         .ok_or(EditError::Unsafe("the end lies beyond the year 9999"))
 }

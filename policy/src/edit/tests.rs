@@ -282,6 +282,23 @@ fn an_end_and_a_reason_are_written_out() {
 }
 
 #[test]
+fn an_end_that_no_calendar_has_is_refused() {
+    for years in [9_000, 100_000, 1_000_000_000] {
+        let edit = Edit::Add {
+            section: Section::Allow,
+            item: Item::parse("new.test", None).unwrap(),
+            until: Some(SystemTime::UNIX_EPOCH + Duration::from_hours(years * 24 * 366)),
+            reason: None,
+        };
+        let error = apply(None, &edit, &load).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "this file cannot be edited safely: the end lies beyond the year 9999"
+        );
+    }
+}
+
+#[test]
 fn a_reason_joins_the_group_that_has_it_and_no_other() {
     let with = |text: &str, host: &str, reason: &str| {
         let edit = Edit::Add {
