@@ -121,8 +121,7 @@ fn point_in_time(text: &str, now: SystemTime) -> Result<OffsetDateTime, Problem>
         return Ok(time);
     }
     let ago = duration::parse(text).ok();
-    ago.and_then(|ago| now.checked_sub(ago))
-        .map(OffsetDateTime::from)
+    ago.and_then(|ago| OffsetDateTime::from(now).checked_sub(ago.try_into().ok()?))
         .ok_or_else(|| {
             Problem::usage(format!("`{text}` is no time")).with_hint(
                 "write how long ago, such as `10m`, or a time such as `2026-01-31T12:00:00Z`",
