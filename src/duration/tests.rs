@@ -12,20 +12,7 @@ fn reads_each_unit() {
 #[test]
 fn refuses_everything_else() {
     for text in [
-        "",
-        "5",
-        "s",
-        "-1s",
-        "+1s",
-        "1.5s",
-        "1 s",
-        "1S",
-        "1d",
-        "1sec",
-        "1h5m",
-        " 1s",
-        "1s ",
-        "１s",
+        "", "5", "s", "-1s", "+1s", "1.5s", "1 s", "1S", "1d", "1sec", "1h5m", " 1s", "1s ", "１s",
     ] {
         assert_eq!(parse(text), Err(DurationError::Form), "{text}");
     }

@@ -198,11 +198,7 @@ fn bounds_depth_aliases_and_items() {
     p.yaml:2:599: error[P008]: the aliases of this file stand for too much
       help: write the values out
     ");
-    let long = format!(
-        "a: &a {}\nb: [{}]\n",
-        "x".repeat(1 << 20),
-        "*a,".repeat(20)
-    );
+    let long = format!("a: &a {}\nb: [{}]\n", "x".repeat(1 << 20), "*a,".repeat(20));
     insta::assert_snapshot!(problems(&long), @"
     p.yaml:2:53: error[P008]: the aliases of this file stand for too much
       help: write the values out

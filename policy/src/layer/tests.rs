@@ -80,10 +80,7 @@ fn beside_an_exclusive_machine_nobody_else_loosens_a_default() {
     User.yaml:2:25: warning[L003]: `fetch: allow` is looser than `ask`, which holds
       help: a less trusted file can only tighten a default
     ");
-    let own = layer(
-        Origin::Machine,
-        "exclusive: true\ndefaults: { net: allow }",
-    );
+    let own = layer(Origin::Machine, "exclusive: true\ndefaults: { net: allow }");
     assert_eq!(hold(&[own]).0, Effect::Allow);
 }
 

@@ -38,7 +38,14 @@ fn a_set_covers_what_lies_within_single_ranges_of_it() {
     let wide = set(&[(22, 22), (80, 99), (443, 443)]);
     assert!(wide.covers(&set(&[])) && wide.covers(&wide));
     assert!(wide.covers(&set(&[(22, 22), (85, 99)])));
-    for (low, high) in [(21, 22), (22, 23), (79, 80), (99, 100), (90, 443), (444, 444)] {
+    for (low, high) in [
+        (21, 22),
+        (22, 23),
+        (79, 80),
+        (99, 100),
+        (90, 443),
+        (444, 444),
+    ] {
         assert!(!wide.covers(&set(&[(low, high)])), "{low}-{high}");
     }
     assert!(PortSet::all().covers(&wide) && !wide.covers(&PortSet::all()));
