@@ -42,10 +42,10 @@ pub(crate) struct PolicyText {
 
 /// Reads a file. `None` when it plainly is not there; every other failure is an error.
 pub(crate) fn read(path: &Path, custody: Custody) -> Result<Option<PolicyText>, Problem> {
-    let Some(resolved) = walk(path, custody)? else {
+    let Some(way) = walk(path, custody)? else {
         return Ok(None);
     };
-    let mut file = match open(&resolved) {
+    let mut file = match open(&way.end) {
         Ok(file) => file,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(unreadable(path, &error)),
@@ -54,7 +54,7 @@ pub(crate) fn read(path: &Path, custody: Custody) -> Result<Option<PolicyText>, 
     if !metadata.is_file() {
         return Err(refused(path, "it is not a regular file", "name a file"));
     }
-    let mut warnings = Vec::new();
+    let mut warnings = check_way(path, &way)?;
     if let Some(warning) = check_file(path, &file, &metadata, custody)? {
         warnings.push(warning);
     }
@@ -62,11 +62,23 @@ pub(crate) fn read(path: &Path, custody: Custody) -> Result<Option<PolicyText>, 
     Ok(Some(PolicyText { text, warnings }))
 }
 
-/// Follows the path from the root, and checks every directory and link on it.
-fn walk(path: &Path, custody: Custody) -> Result<Option<PathBuf>, Problem> {
+/// A path without links, and what was seen on the way to its end.
+#[derive(Debug, Default)]
+struct Way {
+    end: PathBuf,
+    /// The first directory that belongs to somebody else, and to whom.
+    foreign: Option<(PathBuf, u32)>,
+    /// The first directory that a group can write, and which.
+    shared: Option<(PathBuf, u32)>,
+}
+
+/// Follows the path from the root, and checks every directory and link on it. What makes no
+/// difference where there is no file is kept for [`check_way`].
+fn walk(path: &Path, custody: Custody) -> Result<Option<Way>, Problem> {
     let absolute = std::path::absolute(path).map_err(|error| unreadable(path, &error))?;
     let mut ahead: VecDeque<(OsString, Origin)> = VecDeque::new();
     queue(&mut ahead, &absolute, Origin::Typed);
+    let mut way = Way::default();
     let mut done = PathBuf::from("/");
     let mut links = 0;
     while let Some((name, origin)) = ahead.pop_front() {
@@ -74,7 +86,7 @@ fn walk(path: &Path, custody: Custody) -> Result<Option<PathBuf>, Problem> {
             done.pop();
             continue;
         }
-        check_directory(path, &done, custody)?;
+        check_directory(path, &done, custody, &mut way)?;
         let next = done.join(&name);
         let metadata = match fs::symlink_metadata(&next) {
             Ok(metadata) => metadata,
@@ -112,7 +124,27 @@ fn walk(path: &Path, custody: Custody) -> Result<Option<PathBuf>, Problem> {
         }
         queue(&mut ahead, &target, Origin::Link);
     }
-    Ok(Some(done))
+    way.end = done;
+    Ok(Some(way))
+}
+
+/// Who owns a directory can put another file in its place.
+fn check_way(path: &Path, way: &Way) -> Result<Vec<String>, Problem> {
+    if let Some((directory, owner)) = &way.foreign {
+        let directory = directory.display();
+        return Err(refused(
+            path,
+            &format!("the directory `{directory}` belongs to user {owner}"),
+            "keep the policy in a directory of root or of the user who runs Moat",
+        ));
+    }
+    let shared = way.shared.iter().map(|(directory, group)| {
+        let directory = directory.display();
+        format!(
+            "`{directory}` can be written by group {group}; `chmod g-w {directory}` if that is not meant"
+        )
+    });
+    Ok(shared.collect())
 }
 
 /// Where a name on the path comes from: only a typed one may be absent.
@@ -209,19 +241,36 @@ fn check_file(
 }
 
 /// A directory on the way: who can write it can put another file in its place.
-fn check_directory(path: &Path, directory: &Path, custody: Custody) -> Result<(), Problem> {
+fn check_directory(
+    path: &Path,
+    directory: &Path,
+    custody: Custody,
+    way: &mut Way,
+) -> Result<(), Problem> {
     /// In such a directory only its owner and a file's owner can move the file.
     const STICKY: u32 = 0o1000;
+    /// Inside a user namespace whoever it does not map, root among them.
+    const UNMAPPED: u32 = 65_534;
     let metadata = fs::metadata(directory).map_err(|error| unreadable(path, &error))?;
-    let writable_by_others = match custody {
-        Custody::Machine => 0o022,
-        Custody::User => 0o002,
-    };
-    let mode = metadata.mode();
-    if !metadata.is_dir() || mode & writable_by_others == 0 || mode & STICKY != 0 {
+    if !metadata.is_dir() {
         return Ok(());
     }
-    if is_read_only(path, rustix::fs::statvfs(directory))? {
+    let (mode, owner) = (metadata.mode(), metadata.uid());
+    let is_foreign = !is_trusted(owner, custody) && owner != UNMAPPED;
+    let is_shared = mode & 0o022 != 0 && mode & STICKY == 0;
+    if !(is_foreign || is_shared) || is_read_only(path, rustix::fs::statvfs(directory))? {
+        return Ok(());
+    }
+    if is_foreign {
+        way.foreign
+            .get_or_insert_with(|| (directory.to_owned(), owner));
+    }
+    if !is_shared {
+        return Ok(());
+    }
+    if custody == Custody::User && mode & 0o002 == 0 {
+        way.shared
+            .get_or_insert_with(|| (directory.to_owned(), metadata.gid()));
         return Ok(());
     }
     let directory = directory.display();

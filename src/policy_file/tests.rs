@@ -123,6 +123,43 @@ fn a_directory_that_others_can_write_is_refused_wherever_it_is_on_the_way() {
 }
 
 #[test]
+fn a_directory_that_a_group_can_write_is_a_warning() {
+    let home = home();
+    let shared = home.path().join("shared");
+    fs::create_dir(&shared).unwrap();
+    fs::set_permissions(&shared, fs::Permissions::from_mode(0o775)).unwrap();
+    let path = shared.join("policy.yaml");
+    assert!(read(&path, Custody::User).unwrap().is_none());
+    write(&path, 0o644);
+    let read = read(&path, Custody::User).unwrap().unwrap();
+    assert_eq!(read.warnings.len(), 1);
+    assert!(read.warnings[0].contains("shared` can be written by group"));
+    let message = super::read(&path, Custody::Machine).unwrap_err().plain();
+    assert!(message.contains("is refused"), "{message}");
+}
+
+#[test]
+fn a_directory_of_another_user_is_refused_where_a_file_is_in_it() {
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("skipped: only root can give a directory away");
+        return;
+    }
+    let home = home();
+    let foreign = home.path().join("foreign");
+    fs::create_dir_all(foreign.join("deep")).unwrap();
+    chown(&foreign, Some(12_345), None).unwrap();
+    let path = foreign.join("deep/policy.yaml");
+    assert!(read(&path, Custody::User).unwrap().is_none());
+    write(&path, 0o644);
+    insta::assert_snapshot!(refusal(&home, &path, Custody::User), @"
+    error: the policy `~/foreign/deep/policy.yaml` is refused: the directory `~/foreign` belongs to user 12345
+    hint: keep the policy in a directory of root or of the user who runs Moat
+    ");
+    chown(&foreign, Some(65_534), None).unwrap();
+    assert!(read(&path, Custody::User).unwrap().is_some());
+}
+
+#[test]
 fn the_machines_file_is_held_to_more() {
     let home = home();
     let path = home.path().join("policy.yaml");
