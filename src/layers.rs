@@ -80,7 +80,10 @@ impl Layers {
         let mut files = vec![self.machine.clone()];
         match &self.user {
             User::Installed(path) => files.push(path.clone()),
-            User::Named(paths) => files.extend(paths.iter().cloned()),
+            User::Named(paths) => {
+                let others = paths.iter().filter(|path| **path != self.machine);
+                files.extend(others.cloned());
+            }
         }
         files.extend(self.project.clone());
         files
@@ -93,14 +96,16 @@ impl Layers {
             files: Vec::new(),
             warnings: Vec::new(),
         };
-        texts.add(Origin::Machine, &self.machine)?;
+        let machine = texts.add(Origin::Machine, &self.machine)?;
         match &self.user {
             User::Installed(path) => {
                 texts.add(Origin::User, path)?;
             }
             User::Named(paths) => {
                 for path in paths {
-                    if texts.add(Origin::User, path)? == Found::Absent {
+                    // Named or not, the machine's file is the machine's.
+                    let is_read = *path == self.machine && machine == Found::Present;
+                    if !is_read && texts.add(Origin::User, path)? == Found::Absent {
                         return Err(missing(path));
                     }
                 }

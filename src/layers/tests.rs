@@ -140,6 +140,21 @@ fn named_files_stand_in_place_of_user_and_project() {
 }
 
 #[test]
+fn the_machines_file_keeps_its_trust_where_it_is_named() {
+    let bed = Bed::new();
+    bed.write("machine.yaml");
+    let named = [bed.path("machine.yaml")];
+    let layers = Layers {
+        machine: bed.path("machine.yaml"),
+        ..Layers::of_proxy(&bed.places("home"), &named)
+    };
+    assert_eq!(
+        names(&layers, &bed),
+        [(Origin::Machine, "machine.yaml".to_owned())]
+    );
+}
+
+#[test]
 fn a_named_file_has_to_be_there() {
     let bed = Bed::new();
     let named = [PathBuf::from("/nowhere/policy.yaml")];
