@@ -152,6 +152,10 @@ fn run(section: Section, wanted: Wanted, context: &mut Context<'_>) -> Result<Ex
 
 /// What the command line names.
 fn items(wanted: &Wanted) -> Result<Vec<Item>, Problem> {
+    if wanted.port.is_some() && wanted.patterns.is_empty() {
+        return Err(Problem::usage("`--port` without a pattern")
+            .with_hint("a preset has ports of its own; leave out `--port`"));
+    }
     let mut items = Vec::new();
     for text in &wanted.patterns {
         let own =

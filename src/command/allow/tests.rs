@@ -28,6 +28,12 @@ fn ports_of_the_option_are_for_every_pattern() {
     assert_eq!(named(&["--preset", "npm", "--preset", "go"]), ["npm", "go"]);
     let problem = items(&wanted(&["a.test:1", "--port", "2"]).unwrap()).unwrap_err();
     assert_eq!(problem.exit(), Exit::Usage);
+    let problem = items(&wanted(&["--preset", "npm", "--port", "22"]).unwrap()).unwrap_err();
+    assert_eq!(problem.exit(), Exit::Usage);
+    assert_snapshot!(problem.plain(), @"
+    error: `--port` without a pattern
+    hint: a preset has ports of its own; leave out `--port`
+    ");
 }
 
 #[test]
