@@ -65,7 +65,7 @@ pub(crate) fn parse(
         Ok(cli) => Ok(Some(cli.verb)),
         Err(error) if is_answer(&error) => {
             let text = error.render();
-            if output.is_terminal() && std::env::var_os("NO_COLOR").is_none() {
+            if output.is_coloured() {
                 output.text(text.ansi());
             } else {
                 output.text(text);

@@ -14,7 +14,7 @@ use crate::problem::Problem;
 /// Where a command writes its result.
 pub(crate) struct Output {
     sink: Box<dyn Write + Send>,
-    terminal: bool,
+    coloured: bool,
     failure: Option<io::Error>,
 }
 
@@ -23,7 +23,7 @@ impl Output {
     pub(crate) fn stdout() -> Self {
         Self {
             sink: Box::new(io::stdout()),
-            terminal: io::stdout().is_terminal(),
+            coloured: is_coloured(&io::stdout()),
             failure: None,
         }
     }
@@ -33,14 +33,14 @@ impl Output {
     pub(crate) fn to(sink: impl Write + Send + 'static) -> Self {
         Self {
             sink: Box::new(sink),
-            terminal: false,
+            coloured: false,
             failure: None,
         }
     }
 
-    /// Whether a person reads along.
-    pub(crate) const fn is_terminal(&self) -> bool {
-        self.terminal
+    /// Whether text may have colours.
+    pub(crate) const fn is_coloured(&self) -> bool {
+        self.coloured
     }
 
     /// Writes one line for people. Control characters in it are escaped: a line is a line.
@@ -54,11 +54,12 @@ impl Output {
         self.put(format_args!("{text}"));
     }
 
-    /// Writes one value as one line of JSON.
+    /// Writes one value as one line of JSON. What is escaped for the terminal's sake stands in
+    /// texts, where JSON reads the escape as the character.
     pub(crate) fn json(&mut self, value: &impl Serialize) -> Result<(), Problem> {
         let text = serde_json::to_string(value)
             .map_err(|error| Problem::failed(format!("cannot write JSON: {error}")))?;
-        self.put(format_args!("{text}\n"));
+        self.put(format_args!("{}\n", printable(&text)));
         Ok(())
     }
 
@@ -95,10 +96,17 @@ impl Output {
 impl fmt::Debug for Output {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Output")
-            .field("terminal", &self.terminal)
+            .field("coloured", &self.coloured)
             .field("failure", &self.failure)
             .finish_non_exhaustive()
     }
+}
+
+/// Whether text for people is coloured on a stream: a terminal, where nobody asked for none.
+pub(crate) fn is_coloured(stream: &impl IsTerminal) -> bool {
+    let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
+    stream.is_terminal() && !refused && !dumb
 }
 
 /// Standard output as a plain sink, for a proxy that writes its records there.

@@ -1,13 +1,13 @@
 //! What went wrong, as a person sees it on standard error, with the exit code that belongs to it.
 
 use std::fmt::Write as _;
-use std::io::{self, IsTerminal, Write as _};
+use std::io::{self, Write as _};
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use moat_policy::diagnostic::{Diagnostic, Severity};
 
 use crate::exit::Exit;
-use crate::output::printable;
+use crate::output::{is_coloured, printable};
 
 /// A command could not do what was asked.
 #[derive(Debug)]
@@ -51,12 +51,17 @@ impl Problem {
     /// What the command line grammar says about a mistake.
     pub(crate) fn grammar(error: &clap::Error) -> Self {
         let rendered = error.render();
+        let raw = rendered.to_string();
+        let plain = lines(&raw);
+        // What was typed is in it too; where it could move the cursor colours are forgone.
+        let coloured = if plain.trim_end() == raw.trim_end() {
+            rendered.ansi().to_string()
+        } else {
+            plain.clone()
+        };
         Self {
             exit: Exit::Usage,
-            text: Text::Rendered {
-                plain: rendered.to_string(),
-                coloured: rendered.ansi().to_string(),
-            },
+            text: Text::Rendered { plain, coloured },
         }
     }
 
@@ -77,6 +82,12 @@ impl Problem {
     #[cfg(test)]
     pub(crate) fn plain(&self) -> String {
         self.render(Colour::Off)
+    }
+
+    /// The text as a terminal shows it, for tests.
+    #[cfg(test)]
+    pub(crate) fn coloured(&self) -> String {
+        self.render(Colour::On)
     }
 
     /// The text without excerpts, one line for each problem: for logs and records.
@@ -251,12 +262,10 @@ enum Colour {
 impl Colour {
     /// On where standard error is a terminal and nobody asked for none.
     fn of_stderr() -> Self {
-        let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
-        if refused || dumb || !io::stderr().is_terminal() {
-            Self::Off
-        } else {
+        if is_coloured(&io::stderr()) {
             Self::On
+        } else {
+            Self::Off
         }
     }
 

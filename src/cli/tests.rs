@@ -47,3 +47,12 @@ fn an_unknown_command_is_named() {
     For more information, try '--help'.
     ");
 }
+
+#[test]
+fn what_was_typed_moves_no_cursor() {
+    let words = ["moat", "check", "--\u{1b}]0;x\u{7}\u{9b}2K"].map(OsString::from);
+    let problem = parse(words, &mut Output::to(std::io::sink())).unwrap_err();
+    let shown = problem.coloured();
+    assert!(shown.contains("unexpected argument"), "{shown}");
+    assert!(!shown.contains(['\u{1b}', '\u{7}', '\u{9b}']), "{shown:?}");
+}

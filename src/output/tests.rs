@@ -22,6 +22,14 @@ fn a_line_stays_one_line_without_control_characters() {
 }
 
 #[test]
+fn json_moves_no_cursor_and_keeps_its_meaning() {
+    let value = "a\u{1b}[2K\u{9b}31m\u{7f}\u{202e}ü";
+    let text = captured(|output| output.json(&value).unwrap());
+    assert_eq!(text, "\"a\\u001b[2K\\u009b31m\\u007f\\u202eü\"\n");
+    assert_eq!(serde_json::from_str::<String>(&text).unwrap(), value);
+}
+
+#[test]
 fn a_reader_that_closes_its_end_is_no_failure() {
     let mut output = Output::to(Broken(ErrorKind::BrokenPipe));
     output.line("lost");
