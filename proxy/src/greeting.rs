@@ -18,6 +18,10 @@ pub(crate) const LIMIT: usize = hello::LIMIT;
 pub(crate) const ALERT: &[u8] = &[21, 3, 3, 0, 2, 2, 49];
 
 const MAX_HEADERS: usize = 100;
+/// The first byte of a hello of SSL 2 (RFC 5246, appendix E.2): the highest bit, then the length,
+/// of which no server reads more than 16 KiB.
+const SSL2_SHORTEST: u8 = 0x80;
+const SSL2_LONGEST: u8 = 0xbf;
 
 /// What the first bytes are held against.
 pub(crate) struct Greeting<'a> {
@@ -40,10 +44,40 @@ pub(crate) enum Judged {
     Refuse(Refusal),
 }
 
+/// Whether the first bytes are those of TLS.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Start {
+    /// A TLS server would read on.
+    Tls,
+    /// It would not.
+    Other,
+    /// It takes more bytes to tell.
+    Unclear,
+}
+
 /// Whether these bytes are taken for TLS: no other protocol begins like this that a TLS server
 /// would answer.
 pub(crate) fn is_tls(seen: &[u8]) -> bool {
-    seen.first() == Some(&hello::HANDSHAKE)
+    start(seen) == Start::Tls
+}
+
+/// Some servers skip a warning in front of the hello, and some still read the hello of SSL 2, which
+/// has no place for a name. Both must not look like something that is no TLS at all.
+fn start(seen: &[u8]) -> Start {
+    match *seen {
+        [hello::HANDSHAKE, ..] | [20..=24, hello::VERSION, ..] => Start::Tls,
+        [
+            SSL2_SHORTEST..=SSL2_LONGEST,
+            _,
+            hello::CLIENT_HELLO,
+            version,
+            ..,
+        ] if version <= hello::VERSION => Start::Tls,
+        [20..=24 | SSL2_SHORTEST..=SSL2_LONGEST]
+        | [SSL2_SHORTEST..=SSL2_LONGEST, _]
+        | [SSL2_SHORTEST..=SSL2_LONGEST, _, hello::CLIENT_HELLO] => Start::Unclear,
+        _ => Start::Other,
+    }
 }
 
 impl Greeting<'_> {
@@ -59,6 +93,8 @@ impl Greeting<'_> {
             if ended { Judged::Pass } else { Judged::More }
         } else if is_tls(seen) {
             self.judge_tls(seen)
+        } else if start(seen) == Start::Unclear && !ended {
+            Judged::More
         } else if self.grant.tls == TlsRule::Require {
             refuse(Cause::Sni, "the tunnel must speak TLS, and does not")
         } else if self.target.port == Port::HTTP {

@@ -16,8 +16,9 @@ pub(crate) const HANDSHAKE: u8 = 22;
 pub(crate) const LIMIT: usize = 16 * 1024;
 
 /// The first byte of every version that a record names, from SSL 3.0 to TLS 1.3.
-const VERSION: u8 = 3;
-const CLIENT_HELLO: u8 = 1;
+pub(crate) const VERSION: u8 = 3;
+/// The type of the message that a client begins with.
+pub(crate) const CLIENT_HELLO: u8 = 1;
 const SERVER_NAME: u16 = 0;
 const ENCRYPTED_CLIENT_HELLO: u16 = 0xfe0d;
 

@@ -67,6 +67,20 @@ fn the_check_holds_on_every_port_and_through_socks() {
 }
 
 #[test]
+fn a_warning_in_front_of_the_hello_does_not_hide_its_server_name() {
+    bed(|bed| {
+        bed.origins.https(([127, 0, 0, 2], 8443).into());
+        let moat = bed.moat().start();
+        let warning = [21, 3, 1, 0, 2, 1, 90];
+        let hello = [&warning[..], &bed.authority.hello("denied.test")].concat();
+        assert!(!reaches(bed, &moat, "svc.allowed.test:8443", &hello));
+        let record = moat.wait_record("decision", |record| record["cause"] == "sni");
+        assert_eq!(record["host"], "svc.allowed.test", "{record}");
+        moat.finish();
+    });
+}
+
+#[test]
 fn no_server_name_is_refused_unless_the_rule_says_any() {
     bed(|bed| {
         let nameless = bed.authority.hello("127.0.0.9");

@@ -62,6 +62,47 @@ fn refuses_a_hello_for_another_host_on_any_port() {
 }
 
 #[test]
+fn nothing_in_front_of_a_hello_hides_it() {
+    let warning = [21, 3, 1, 0, 2, 1, 90];
+    let change = [20, 3, 3, 0, 1, 1];
+    for prefix in [&warning[..], &change] {
+        for name in ["denied.test", "allowed.test"] {
+            let bytes = [prefix, &hello(name)].concat();
+            for port in [443, 9000] {
+                let to = format!("allowed.test:{port}");
+                assert_eq!(judge(&to, MATCH, &bytes), Err(Cause::Sni), "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_hello_of_ssl_2_is_a_hello_without_a_name() {
+    for version in [[0, 2], [3, 3]] {
+        let bytes = [&[0x80, 25, 1], &version[..], &[0; 22]].concat();
+        let found = judge_ended("allowed.test:9000", MATCH, &bytes, false);
+        assert_eq!(found, Err((Cause::Sni, 5)));
+    }
+}
+
+#[test]
+fn what_only_begins_like_tls_passes_as_soon_as_it_differs() {
+    let to = "allowed.test:9000";
+    for (bytes, length) in [
+        (&[21, 21, 3][..], 2),
+        (&[0x80, 0, 0, 0, 7], 3),
+        (&[0xff, 0xfd, 1], 1),
+        (&[0x90, 1, 1, 4], 4),
+    ] {
+        assert_eq!(judge(to, MATCH, bytes), Ok(length), "{bytes:?}");
+    }
+    for bytes in [&[21][..], &[0x80, 0], &[0x80, 0, 1]] {
+        let found = judge_ended(to, MATCH, bytes, true);
+        assert_eq!(found, Ok(bytes.len()), "{bytes:?}");
+    }
+}
+
+#[test]
 fn refuses_a_hello_without_a_name_unless_the_rule_says_so() {
     let bytes = hello_with(&usual(None));
     assert_eq!(judge("allowed.test:443", REQUIRE, &bytes), Err(Cause::Sni));
