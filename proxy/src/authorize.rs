@@ -3,6 +3,7 @@
 
 mod outcome;
 
+use std::cell::Cell;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
@@ -14,7 +15,7 @@ use moat_policy::record::{Actor, Protocol};
 use moat_policy::request::{Request, Surface, Target};
 use moat_policy::verdict::{AddressVerdict, Basis, Effect, Grant, Rule, TlsRule, Verdict};
 
-pub(crate) use self::outcome::{closed, established, refused_late, unreached, unread};
+pub(crate) use self::outcome::{closed, established, refused_late, unreached, unread, unresolved};
 use self::outcome::{recorded, refused};
 use crate::config::Mode;
 use crate::id::EventId;
@@ -96,18 +97,13 @@ impl Checked {
     }
 }
 
-/// What is left of a permit once it has been used: enough for the tunnel and the close record.
+/// A permit that has been used: enough for the tunnel and the close record.
 #[derive(Debug)]
 pub(crate) struct Ticket {
-    asked: Asked,
-    loaded: Arc<Loaded>,
-    rule: Option<Arc<Rule>>,
-    basis: Basis,
-    effect: Effect,
-    enforced: bool,
-    grant: Grant,
-    since: Instant,
+    permit: Permit,
     address: IpAddr,
+    /// What the client was answered, once it was.
+    status: Cell<Option<u16>>,
 }
 
 impl Permit {
@@ -129,15 +125,9 @@ impl Permit {
     /// Uses it up for a connection to this address.
     pub(crate) fn into_ticket(self, address: IpAddr) -> Ticket {
         Ticket {
-            asked: self.asked,
-            loaded: self.loaded,
-            rule: self.rule,
-            basis: self.basis,
-            effect: self.effect,
-            enforced: self.enforced,
-            grant: self.grant,
-            since: self.since,
+            permit: self,
             address,
+            status: Cell::new(None),
         }
     }
 }
@@ -145,16 +135,7 @@ impl Permit {
 impl Ticket {
     /// Gives the permit back, for one more dial: only when not a byte of the request was sent.
     pub(crate) fn unspent(self) -> Permit {
-        Permit {
-            asked: self.asked,
-            loaded: self.loaded,
-            rule: self.rule,
-            basis: self.basis,
-            effect: self.effect,
-            enforced: self.enforced,
-            grant: self.grant,
-            since: self.since,
-        }
+        self.permit
     }
 
     /// The address of the connection that it was used for.
@@ -164,17 +145,22 @@ impl Ticket {
 
     /// What the tunnel must hold the client to.
     pub(crate) fn grant(&self) -> Grant {
-        self.grant
+        self.permit.grant
     }
 
     /// Where it leads.
     pub(crate) fn target(&self) -> &Target {
-        &self.asked.target
+        self.permit.target()
+    }
+
+    /// Notes what the client is answered, for the close record.
+    pub(crate) fn answered(&self, status: u16) {
+        self.status.set(Some(status));
     }
 }
 
 /// Asks the policy. A refusal has its record already; a permit gets its own once its addresses
-/// are judged ([`addresses`]) or cannot be had ([`unreached`]).
+/// are judged ([`addresses`]) or cannot be had ([`unresolved`]).
 pub(crate) fn request(
     worker: &Worker,
     asked: Asked,
@@ -318,15 +304,19 @@ fn judge(worker: &Worker, permit: &Permit, address: IpAddr) -> Option<Refusal> {
 
 /// Whether the policy that permitted a tunnel also allows another target, asked as a connection.
 pub(crate) fn allows(worker: &Worker, ticket: &Ticket, target: &Target) -> bool {
-    let policy = &ticket.loaded.policy;
+    let policy = &ticket.permit.loaded.policy;
     let verdict = policy.decide(&Request::connection(target, SystemTime::now()));
     verdict.effect == Effect::Allow || is_overruled(worker, &verdict)
 }
 
 /// Whether the policy in force now would still let an open tunnel be made.
 pub(crate) fn still_allows(worker: &Worker, ticket: &Ticket) -> bool {
-    let policy = &worker.policy().policy;
-    let (target, now) = (&ticket.asked.target, SystemTime::now());
+    let loaded = worker.policy();
+    if loaded.generation == ticket.permit.generation() {
+        return true;
+    }
+    let policy = &loaded.policy;
+    let (target, now) = (ticket.target(), SystemTime::now());
     let verdict = policy.decide(&Request::connection(target, now));
     if verdict.effect != Effect::Allow && !is_overruled(worker, &verdict) {
         return false;

@@ -15,8 +15,9 @@ use crate::head::{Framing, Head};
 use crate::refusal::Refusal;
 use crate::reply::{self, Form, Reply, Then};
 use crate::stream::ClientStream;
+use crate::tunnel::{self, Ends, Opening};
 use crate::worker::Worker;
-use crate::{linger, target, tunnel};
+use crate::{linger, target};
 
 /// What a CONNECT asks for, read out of its head.
 #[derive(Debug)]
@@ -92,31 +93,35 @@ pub(crate) async fn serve(
             };
             linger::say(&mut stream, &reply.to_bytes()).await;
         }
-        Ok((upstream, ticket)) => tunnel_through(worker, stream, upstream, ticket, early).await,
+        Ok((upstream, ticket)) => {
+            let ends = Ends {
+                client: stream,
+                early: early.into(),
+                upstream,
+                late: Vec::new(),
+            };
+            carry(worker, ticket, ends, reply::ESTABLISHED, 200).await;
+        }
     }
 }
 
-async fn tunnel_through(
+/// Tells the client that its tunnel is open, in the words of its door, and carries the tunnel.
+pub(crate) async fn carry(
     worker: &Worker,
-    mut stream: ClientStream,
-    upstream: TcpStream,
     ticket: Ticket,
-    early: BytesMut,
+    mut ends: Ends,
+    answer: &[u8],
+    status: u16,
 ) {
-    if stream.write_all(reply::ESTABLISHED).await.is_err() {
+    let client = &mut ends.client;
+    // Flushed: TLS may hold back what its socket does not take at once.
+    let said = async { client.write_all(answer).await.and(client.flush().await) };
+    if said.await.is_err() {
         authorize::closed(worker, &ticket, Cause::Client, (0, 0), EndedBy::Client);
         return;
     }
-    authorize::established(worker, &ticket);
-    tunnel::serve(
-        worker,
-        ticket,
-        stream,
-        upstream,
-        early,
-        tunnel::Opening::Judged,
-    )
-    .await;
+    authorize::established(worker, &ticket, status);
+    tunnel::serve(worker, ticket, ends, Opening::Judged).await;
 }
 
 /// From a parsed request to a connected upstream: what every door does.
@@ -133,13 +138,12 @@ pub(crate) async fn judge(
     method: Option<&str>,
 ) -> Result<(Permit, Checked), Refusal> {
     let permit = authorize::request(worker, asked, path, method)?;
-    let answers = match worker.resolver.resolve(&permit).await {
-        Ok(answers) => answers,
-        Err(refusal) => {
-            authorize::unreached(worker, &permit, &refusal);
-            return Err(refusal);
-        }
+    let resolved = tokio::select! {
+        biased;
+        resolved = worker.resolver.resolve(&permit) => resolved,
+        () = worker.drain().over() => Err(Refusal::shutting_down()),
     };
+    let answers = resolved.map_err(|refusal| authorize::unresolved(worker, &permit, refusal))?;
     let checked = authorize::addresses(worker, &permit, &answers)?;
     Ok((permit, checked))
 }
@@ -151,7 +155,8 @@ pub(crate) async fn reach(
     checked: &Checked,
 ) -> Result<(TcpStream, Ticket), Refusal> {
     let started = Instant::now();
-    let dialled = dial(permit, checked, worker.config().timeouts.connect).await;
+    let limit = worker.config().timeouts.connect;
+    let dialled = dial(permit, checked, limit, worker.drain().over()).await;
     worker.meter().dialled(started.elapsed());
     match dialled {
         Ok(dialled) => Ok(dialled),

@@ -18,29 +18,22 @@ use crate::refusal::Refusal;
 /// How long a question to a name server may wait for its connection.
 const NAME_SERVER: Duration = Duration::from_secs(5);
 
-/// Connects to one of the checked addresses and uses the permit up for it. The permit comes back
-/// with a refusal, for the record.
+/// Connects to one of the checked addresses, unless the proxy's time is `over` before, and uses the
+/// permit up for it. The permit comes back with a refusal, for the record.
 pub(crate) async fn dial(
     permit: Permit,
     checked: &Checked,
     limit: Duration,
+    over: impl Future<Output = ()>,
 ) -> Result<(TcpStream, Ticket), (Permit, Refusal)> {
     if !permit.is_valid(SystemTime::now()) {
         return Err((permit, Refusal::connect(VOID, false)));
     }
     let addresses: Vec<SocketAddr> = checked.addresses().collect();
-    let won = match *addresses {
-        [only] => tokio::time::timeout(limit, connect(only))
-            .await
-            .map_or_else(
-                |_| Err(Lost::late(only)),
-                |connected| {
-                    connected
-                        .map(|stream| (stream, only))
-                        .map_err(|error| Lost::new(only, error))
-                },
-            ),
-        _ => race::run(&addresses, connect, limit).await,
+    let won = tokio::select! {
+        biased;
+        won = first(&addresses, limit) => won,
+        () = over => return Err((permit, Refusal::shutting_down())),
     };
     match won {
         Ok((stream, address)) if permit.is_valid(SystemTime::now()) => {
@@ -49,6 +42,18 @@ pub(crate) async fn dial(
         }
         Ok(_) => Err((permit, Refusal::connect(VOID, false))),
         Err(lost) => Err((permit, refusal(&lost))),
+    }
+}
+
+/// The first of the addresses that can be connected to.
+async fn first(addresses: &[SocketAddr], limit: Duration) -> Result<(TcpStream, SocketAddr), Lost> {
+    let [only] = *addresses else {
+        return race::run(addresses, connect, limit).await;
+    };
+    match tokio::time::timeout(limit, connect(only)).await {
+        Ok(Ok(stream)) => Ok((stream, only)),
+        Ok(Err(error)) => Err(Lost::new(only, error)),
+        Err(_) => Err(Lost::late(only)),
     }
 }
 

@@ -218,6 +218,16 @@ impl Refusal {
         )
     }
 
+    /// The proxy comes to its end while the request is on its way.
+    pub(crate) fn shutting_down() -> Self {
+        Self::plain(
+            Cause::Shutdown,
+            503,
+            Effect::Allow,
+            "the proxy is shutting down",
+        )
+    }
+
     /// The proxy has no descriptor, port or memory left for one more connection.
     pub(crate) fn exhausted() -> Self {
         Self::plain(

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bytes::{Buf as _, BytesMut};
 use moat_policy::host::Host;
 use moat_policy::port::Port;
-use moat_policy::record::{Actor, Cause, EndedBy, Protocol};
+use moat_policy::record::{Actor, Protocol};
 use moat_policy::request::Target;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
@@ -17,7 +17,7 @@ use crate::linger;
 use crate::refusal::Refusal;
 use crate::reply;
 use crate::stream::ClientStream;
-use crate::tunnel;
+use crate::tunnel::Ends;
 use crate::worker::Worker;
 
 const VERSION: u8 = 5;
@@ -88,20 +88,14 @@ pub(crate) async fn serve(
     match Box::pin(connect::open(worker, asked)).await {
         Err(refusal) => linger::say(&mut stream, &answer(reply::socks_code(&refusal))).await,
         Ok((upstream, ticket)) => {
-            if stream.write_all(&answer(code::SUCCEEDED)).await.is_err() {
-                authorize::closed(worker, &ticket, Cause::Client, (0, 0), EndedBy::Client);
-                return;
-            }
-            authorize::established(worker, &ticket);
-            tunnel::serve(
-                worker,
-                ticket,
-                stream,
+            let ends = Ends {
+                client: stream,
+                early: early.into(),
                 upstream,
-                early,
-                tunnel::Opening::Judged,
-            )
-            .await;
+                late: Vec::new(),
+            };
+            let code = code::SUCCEEDED;
+            connect::carry(worker, ticket, ends, &answer(code), code.into()).await;
         }
     }
 }

@@ -7,9 +7,9 @@ mod direction;
 mod open;
 mod relay;
 
-use bytes::BytesMut;
 use tokio::net::TcpStream;
 
+use self::open::Entered;
 pub(crate) use self::open::Tunnels;
 use self::relay::Relay;
 use crate::authorize::{self, Ticket};
@@ -27,21 +27,38 @@ pub(crate) enum Opening {
     Named,
 }
 
-/// Carries one tunnel to its end, and records how it ended. `early` is what the client sent behind
-/// its request.
-pub(crate) async fn serve(
+/// The two connections that a tunnel joins.
+#[derive(Debug)]
+pub(crate) struct Ends {
+    pub(crate) client: ClientStream,
+    /// What the client sent behind its request.
+    pub(crate) early: Vec<u8>,
+    pub(crate) upstream: TcpStream,
+    /// What was read of the upstream, and belongs to the client.
+    pub(crate) late: Vec<u8>,
+}
+
+/// Carries one tunnel to its end, and records how it ended.
+pub(crate) fn serve(
     worker: &Worker,
     ticket: Ticket,
-    client: ClientStream,
-    upstream: TcpStream,
-    early: BytesMut,
+    ends: Ends,
     opening: Opening,
-) {
-    let _counted = worker.meter().tunnel();
+) -> impl Future<Output = ()> {
+    // Before the future, which would keep room for the ticket for as long as the tunnel lives.
     let open = worker.tunnels.enter(ticket);
+    if worker.config().recheck && !authorize::still_allows(worker, open.ticket()) {
+        // The policy changed while this was dialled, after the open tunnels were held to it.
+        open.cut();
+    }
+    carry(worker, open, ends, opening)
+}
+
+async fn carry(worker: &Worker, open: Entered<'_>, ends: Ends, opening: Opening) {
+    let _counted = worker.meter().tunnel();
     let (end, mut client) = {
         let allowed = |target: &_| authorize::allows(worker, open.ticket(), target);
-        let relay = Relay::new(&open, client, upstream, early, opening, &allowed);
+        let relay = Relay::new(&open, ends, opening, &allowed);
         relay.run(worker.config().timeouts).await
     };
     if let Some(refusal) = &end.refusal {

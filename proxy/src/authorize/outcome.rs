@@ -16,13 +16,21 @@ use crate::refusal::Refusal;
 use crate::reply;
 use crate::worker::{Loaded, Worker};
 
-/// Records a permit whose name did not resolve, or whose addresses could not be reached after
-/// [`addresses`] had recorded the decision.
+/// Records a permit whose name did not resolve, so that its addresses were never judged: an allow,
+/// and its end. Without a record it is no allow; the refusal to send comes back.
+pub(crate) fn unresolved(worker: &Worker, permit: &Permit, refusal: Refusal) -> Refusal {
+    if recorded(worker, permit, None).is_err() {
+        let refusal = Refusal::unrecorded();
+        refused(worker, &permit.asked, &permit.loaded, &refusal);
+        return refusal;
+    }
+    unreached(worker, permit, &refusal);
+    refusal
+}
+
+/// Records the end of a permit whose addresses could not be reached.
 pub(crate) fn unreached(worker: &Worker, permit: &Permit, refusal: &Refusal) {
     worker.meter().failed(refusal.cause);
-    if refusal.cause == Cause::Dns && recorded(worker, permit, None).is_err() {
-        tracing::debug!("a decision was lost");
-    }
     let traffic = Traffic {
         up: 0,
         down: 0,
@@ -30,28 +38,24 @@ pub(crate) fn unreached(worker: &Worker, permit: &Permit, refusal: &Refusal) {
         ended_by: EndedBy::Moat,
     };
     let entry = Entry {
-        event: Event::Close,
-        effect: Some(permit.effect),
-        enforced: permit.enforced,
         status: Some(status(permit.asked.protocol, refusal)),
-        cause: refusal.cause,
-        rule: permit.rule.clone(),
         reason: Some(refusal.detail.clone()),
         address: refusal.address,
-        traffic: Some(traffic),
-        ..entry(&permit.asked, &permit.loaded)
+        ..close(permit, refusal.cause, traffic)
     };
     let _ = worker.recorder().push(entry); // The recorder counts what is lost.
 }
 
 /// Records a refusal that comes after a permit was used: a second decision of the same request.
 pub(crate) fn refused_late(worker: &Worker, ticket: &Ticket, refusal: &Refusal) {
-    refused(worker, &ticket.asked, &ticket.loaded, refusal);
+    refused(worker, &ticket.permit.asked, &ticket.permit.loaded, refusal);
 }
 
-/// Notes that a request is through: its tunnel is open, or its upstream has answered.
-pub(crate) fn established(worker: &Worker, ticket: &Ticket) {
-    worker.meter().established(ticket.since.elapsed());
+/// Notes that a request is through, and what it was answered: its tunnel is open, or its upstream
+/// has answered.
+pub(crate) fn established(worker: &Worker, ticket: &Ticket, status: u16) {
+    ticket.answered(status);
+    worker.meter().established(ticket.permit.since.elapsed());
 }
 
 /// Records the end of an allowed request.
@@ -62,32 +66,26 @@ pub(crate) fn closed(
     (up, down): (u64, u64),
     ended_by: EndedBy,
 ) {
+    let permit = &ticket.permit;
     let traffic = Traffic {
         up,
         down,
-        duration: ticket.since.elapsed(),
+        duration: permit.since.elapsed(),
         ended_by,
     };
     let entry = Entry {
-        event: Event::Close,
-        effect: Some(Effect::Allow),
-        enforced: ticket.enforced,
-        cause,
-        rule: ticket.rule.clone(),
         address: Some(ticket.address),
-        traffic: Some(traffic),
-        ..entry(&ticket.asked, &ticket.loaded)
+        status: ticket.status.get(),
+        ..close(permit, cause, traffic)
     };
     let _ = worker.recorder().push(entry); // The recorder counts what is lost.
     worker.meter().moved(up, down);
     if is_upstreams(cause) {
         worker.meter().failed(cause);
     }
-    let by_rule = ticket
-        .rule
-        .as_ref()
-        .filter(|rule| rule.effect == Effect::Allow);
-    let host = by_rule.and_then(|_| ticket.asked.target.host.name());
+    let rule = permit.rule.as_ref();
+    let by_rule = rule.filter(|rule| rule.effect == Effect::Allow);
+    let host = by_rule.and_then(|_| permit.asked.target.host.name());
     worker.meter().host(host.map(HostName::as_str), up, down);
 }
 
@@ -174,6 +172,19 @@ pub(super) fn recorded(
         worker.meter().decision(protocol, effect, permit.enforced);
     }
     kept
+}
+
+/// The end of an allowed request, under what policy said of it.
+fn close(permit: &Permit, cause: Cause, traffic: Traffic) -> Entry {
+    Entry {
+        event: Event::Close,
+        effect: Some(permit.effect),
+        enforced: permit.enforced,
+        cause,
+        rule: permit.rule.clone(),
+        traffic: Some(traffic),
+        ..entry(&permit.asked, &permit.loaded)
+    }
 }
 
 /// The part of an event that every event of a request shares.

@@ -1,13 +1,15 @@
+use std::future::pending;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use moat_policy::address::AddressClass;
-use moat_policy::record::{Cause, Event};
+use moat_policy::record::{Cause, EndedBy, Event};
 use moat_policy::verdict::Effect;
 
-use super::{Permit, addresses, request, unreached};
+use super::{Permit, addresses, closed, request, unresolved};
 use crate::config::{Config, Mode};
+use crate::connect;
 use crate::dial::dial;
 use crate::refusal::Refusal;
 use crate::testing::{self, Records, asked, config, listener, local};
@@ -63,7 +65,8 @@ fn a_name_that_does_not_resolve_is_an_allow_and_a_close() {
     under(&["allowed.test"], config(), &[], |worker, records| {
         let permit = request(worker, asked(worker, "allowed.test:443"), None, None).unwrap();
         assert!(events(records).is_empty());
-        unreached(worker, &permit, &Refusal::dns("no such name", false));
+        let sent = unresolved(worker, &permit, Refusal::dns("no such name", false));
+        assert_eq!(sent.status, 502);
         let expected = [
             (Event::Decision, Some(Effect::Allow), Cause::Policy),
             (Event::Close, Some(Effect::Allow), Cause::Dns),
@@ -143,6 +146,64 @@ fn observing_overrules_defaults_and_nothing_else() {
 }
 
 #[test]
+fn the_end_of_an_observed_request_says_what_policy_said() {
+    let config = Config {
+        mode: Mode::Observe,
+        ..config()
+    };
+    under(&["allowed.test"], config, &[], |worker, records| {
+        let address = "93.184.216.34";
+        let permit = judged(worker, "unlisted.test:443", &[address]).unwrap();
+        let ticket = permit.into_ticket(address.parse().unwrap());
+        closed(worker, &ticket, Cause::Done, (1, 2), EndedBy::Client);
+        let records = records.take();
+        let effects: Vec<_> = records.iter().map(|entry| entry.effect).collect();
+        assert_eq!(effects, [Some(Effect::Deny); 2]);
+        assert!(records.iter().all(|entry| !entry.enforced));
+    });
+}
+
+#[test]
+fn a_request_on_its_way_when_the_proxy_ends_has_a_decision_and_an_end() {
+    local(async {
+        let silent = tokio::net::UdpSocket::bind("127.0.0.1:0").await.unwrap();
+        let (_listener, address) = listener().await;
+        let config = Config {
+            dns: vec![silent.local_addr().unwrap()],
+            ..config()
+        };
+        let policy = testing::policy(&["slow.test", &address]);
+        let (worker, records) = testing::worker(policy, config, &[]);
+        worker.drain().finish();
+        for target in ["slow.test:443", &address] {
+            let refusal = connect::open(&worker, asked(&worker, target))
+                .await
+                .unwrap_err();
+            assert_eq!((refusal.status, refusal.cause), (503, Cause::Shutdown));
+            let expected = [
+                (Event::Decision, Some(Effect::Allow), Cause::Policy),
+                (Event::Close, Some(Effect::Allow), Cause::Shutdown),
+            ];
+            assert_eq!(events(&records), expected, "{target}");
+        }
+    });
+}
+
+#[test]
+fn a_name_that_does_not_resolve_is_503_where_no_record_can_be_kept() {
+    under(&["allowed.test"], config(), &[], |worker, records| {
+        let permit = request(worker, asked(worker, "allowed.test:443"), None, None).unwrap();
+        worker.recorder().health().set_failing(true);
+        let sent = unresolved(worker, &permit, Refusal::dns("no such name", false));
+        assert_eq!(sent.status, 503);
+        assert_eq!(
+            events(records),
+            [(Event::Decision, Some(Effect::Deny), Cause::Audit)]
+        );
+    });
+}
+
+#[test]
 fn a_permit_is_void_past_the_end_of_its_rule() {
     let end = time::OffsetDateTime::now_utc() + Duration::from_hours(1);
     let end = end
@@ -161,7 +222,7 @@ fn a_permit_is_void_past_the_end_of_its_rule() {
         assert!(!permit.is_valid(now + Duration::from_secs(3601)));
         let answers = Arc::from(["127.0.0.1".parse::<IpAddr>().unwrap()]);
         let checked = addresses(&worker, &permit, &answers).unwrap();
-        let (_stream, ticket) = dial(permit, &checked, Duration::from_secs(5))
+        let (_stream, ticket) = dial(permit, &checked, Duration::from_secs(5), pending())
             .await
             .unwrap();
         assert_eq!(ticket.target().to_string(), address);

@@ -120,7 +120,7 @@ fn holds_connect_to_its_form() {
 #[test]
 fn opens_tunnels_for_both_versions_with_early_bytes_and_no_body_fields() {
     local(async {
-        let (worker, _records) = stage(testing::config());
+        let (worker, records) = stage(testing::config());
         let (listener, address) = testing::listener().await;
         tokio::task::spawn_local(async move {
             while let Ok((mut stream, _)) = listener.accept().await {
@@ -137,6 +137,7 @@ fn opens_tunnels_for_both_versions_with_early_bytes_and_no_body_fields() {
         ] {
             let answer = text(&worker, &(head + "early")).await;
             assert_eq!(answer, "HTTP/1.1 200 Connection established\r\n\r\nearly");
+            assert_eq!(records.take().pop().unwrap().status, Some(200));
         }
     });
 }

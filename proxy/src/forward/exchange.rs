@@ -15,7 +15,6 @@ use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 use moat_policy::record::{Cause, EndedBy};
-use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
@@ -30,8 +29,9 @@ use crate::id::EventId;
 use crate::pool::{Key, Upstream};
 use crate::refusal::Refusal;
 use crate::stream::ClientStream;
+use crate::tunnel::{self, Ends, Opening};
 use crate::worker::Worker;
-use crate::{connect, linger, tunnel};
+use crate::{connect, linger};
 
 /// What hyper may buffer of a response that the client is slow to take.
 const MAX_BUFFERED: usize = 64 * 1024;
@@ -139,8 +139,14 @@ impl Exchange {
         let fault = gate.take_fault();
         let refusal = fault.clone().or_else(|| self.failure.take());
         self.end.set(self.ending(stop, refusal.as_ref()));
-        if let (Some(fault), Some(ticket)) = (&fault, &*self.ticket.borrow()) {
-            authorize::refused_late(&self.worker, ticket, fault);
+        if let Some(ticket) = &*self.ticket.borrow() {
+            // A client that left was refused nothing; the close says that it did.
+            if let Some(fault) = fault.as_ref().filter(|fault| fault.cause != Cause::Client) {
+                authorize::refused_late(&self.worker, ticket, fault);
+            }
+            if let Some(refusal) = refusal.as_ref().filter(|_| !self.answered.get()) {
+                ticket.answered(refusal.status);
+            }
         }
         let drained = gate.is_drained();
         let client = gate.into_inner();
@@ -256,7 +262,7 @@ impl Exchange {
             Ok(response) => {
                 self.answered.set(true);
                 if let Some(ticket) = &*self.ticket.borrow() {
-                    authorize::established(&self.worker, ticket);
+                    authorize::established(&self.worker, ticket, response.status().as_u16());
                 }
                 Ok(response)
             }
@@ -336,30 +342,23 @@ impl Exchange {
     /// Goes on as a tunnel after both sides agreed to switch protocols.
     async fn tunnel(
         &self,
-        (mut client, early): Client,
+        (client, early): Client,
         switched: oneshot::Receiver<Parts<TokioIo<TcpStream>>>,
     ) {
         let Ok(parts) = switched.await else {
             self.end.set((Cause::Upstream, EndedBy::Upstream));
             return;
         };
-        if client.write_all(&parts.read_buf).await.is_err() {
-            self.end.set((Cause::Client, EndedBy::Client));
-            return;
-        }
-        let upstream = parts.io.into_inner();
         let Some(ticket) = self.ticket.take() else {
             return;
         };
-        tunnel::serve(
-            &self.worker,
-            ticket,
+        let ends = Ends {
             client,
-            upstream,
-            early,
-            tunnel::Opening::Named,
-        )
-        .await;
+            early: early.into(),
+            upstream: parts.io.into_inner(),
+            late: parts.read_buf.into(),
+        };
+        tunnel::serve(&self.worker, ticket, ends, Opening::Named).await;
     }
 
     /// Writes the close record, unless there is one or a tunnel will write it.

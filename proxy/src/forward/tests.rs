@@ -143,6 +143,7 @@ fn carries_a_request_over_with_its_target_unchanged() {
             (Event::Close, Cause::Done)
         );
         assert_eq!(records[1].traffic.unwrap().down, 2);
+        assert_eq!(records[1].status, Some(200), "as sent");
         assert_eq!(records[1].id, records[0].id);
     });
 }
@@ -273,7 +274,7 @@ fn refuses_responses_that_two_readers_could_read_differently() {
 #[test]
 fn answers_502_where_the_origin_hangs_up_and_goes_on() {
     local(async {
-        let (worker, _records) = stage();
+        let (worker, records) = stage();
         let origin = Origin::start(|head| {
             if head.contains("/gone") {
                 Vec::new()
@@ -286,6 +287,8 @@ fn answers_502_where_the_origin_hangs_up_and_goes_on() {
         let answer = exchange(&worker, &requests).await;
         assert!(answer.starts_with("HTTP/1.1 502 "), "{answer}");
         assert!(answer.ends_with("\r\n\r\nok"), "{answer}");
+        let statuses: Vec<_> = records.take().iter().map(|entry| entry.status).collect();
+        assert_eq!(statuses, [None, Some(502), None, Some(200)], "as sent");
     });
 }
 
@@ -690,8 +693,17 @@ fn records_a_client_that_leaves_in_the_middle_of_its_body() {
         client.write_all(head.as_bytes()).await.unwrap();
         drop(client);
         task.await.unwrap();
-        let close = records.take().pop().unwrap();
-        assert_eq!((close.event, close.cause), (Event::Close, Cause::Client));
+        let records = records.take();
+        let events: Vec<_> = records
+            .iter()
+            .map(|entry| (entry.event, entry.cause))
+            .collect();
+        // Whoever leaves was refused nothing.
+        let expected = [
+            (Event::Decision, Cause::Policy),
+            (Event::Close, Cause::Client),
+        ];
+        assert_eq!(events, expected);
     });
 }
 

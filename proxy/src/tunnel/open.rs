@@ -73,6 +73,11 @@ impl Entered<'_> {
         &self.open.ticket
     }
 
+    /// Cuts this one: it ends at its next turn.
+    pub(super) fn cut(&self) {
+        self.open.cut.set(true);
+    }
+
     /// Whether it has been cut; if not, this waker is woken when that happens.
     pub(super) fn is_cut(&self, waker: &Waker) -> bool {
         let mut kept = self.open.waker.borrow_mut();

@@ -6,16 +6,15 @@ use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use bytes::BytesMut;
 use moat_policy::record::{Cause, EndedBy};
 use moat_policy::request::Target;
 use socket2::SockRef;
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep_until};
 
-use super::Opening;
 use super::direction::{Broken, Direction, poll_append};
 use super::open::Entered;
+use super::{Ends, Opening};
 use crate::config::Timeouts;
 use crate::greeting::{self, Greeting};
 use crate::refusal::Refusal;
@@ -70,16 +69,15 @@ enum Stop {
 impl<'t> Relay<'t> {
     pub(super) fn new(
         open: &'t Entered<'t>,
-        client: ClientStream,
-        upstream: TcpStream,
-        early: BytesMut,
+        ends: Ends,
         opening: Opening,
         allowed: &'t dyn Fn(&Target) -> bool,
     ) -> Self {
-        let mut up = Direction::new();
+        let (mut up, mut down) = (Direction::new(), Direction::new());
+        down.preload(ends.late);
         let active = Instant::now();
         let ticket = open.ticket();
-        let early = Vec::from(early);
+        let early = ends.early;
         let gate = if opening == Opening::Judged
             && Greeting::is_needed(ticket.grant(), ticket.target().port)
         {
@@ -91,10 +89,10 @@ impl<'t> Relay<'t> {
         };
         Self {
             open,
-            client,
-            upstream,
+            client: ends.client,
+            upstream: ends.upstream,
             up,
-            down: Direction::new(),
+            down,
             gate,
             allowed,
             first: None,

@@ -1,22 +1,22 @@
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::BytesMut;
 use moat_policy::record::{Cause, EndedBy, Event};
 use socket2::SockRef;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 
-use super::Opening;
 use super::relay::Relay;
+use super::{Ends, Opening};
 use crate::config::Config;
 use crate::connect;
 use crate::hello::tests::hello;
 use crate::record::Entry;
 use crate::stream::ClientStream;
 use crate::testing::{self, Records, asked, client, config, listener, local};
-use crate::worker::Worker;
+use crate::worker::{Loaded, Worker};
 
 /// A tunnel at work: its two ends, its task and what was recorded.
 struct Bed {
@@ -40,9 +40,10 @@ async fn bed_for(config: Config, early: &[u8], near: ClientStream, client: TcpSt
     let asked = asked(&worker, &address);
     let (upstream, ticket) = connect::open(&worker, asked).await.unwrap();
     let (origin, _) = listener.accept().await.unwrap();
-    let (early, at) = (BytesMut::from(early), Rc::clone(&worker));
+    let ends = ends(near, early, upstream, Vec::new());
+    let at = Rc::clone(&worker);
     let task = tokio::task::spawn_local(async move {
-        super::serve(&at, ticket, near, upstream, early, Opening::Judged).await;
+        super::serve(&at, ticket, ends, Opening::Judged).await;
     });
     Bed {
         client,
@@ -50,6 +51,15 @@ async fn bed_for(config: Config, early: &[u8], near: ClientStream, client: TcpSt
         worker,
         task,
         records,
+    }
+}
+
+fn ends(client: ClientStream, early: &[u8], upstream: TcpStream, late: Vec<u8>) -> Ends {
+    Ends {
+        client,
+        early: early.to_vec(),
+        upstream,
+        late,
     }
 }
 
@@ -213,6 +223,55 @@ fn a_cut_ends_a_tunnel_that_is_silent() {
 }
 
 #[test]
+fn a_tunnel_whose_policy_was_replaced_while_it_was_dialled_is_cut_where_tunnels_are_rechecked() {
+    for (recheck, cause) in [(true, Cause::Shutdown), (false, Cause::Client)] {
+        local(async {
+            let (near, client) = client().await;
+            let (listener, address) = listener().await;
+            let policy = testing::policy(&["127.0.0.0/8:*"]);
+            let config = Config {
+                recheck,
+                ..config()
+            };
+            let (worker, records) = testing::worker(policy, config, &[]);
+            let asked = asked(&worker, &address);
+            let (upstream, ticket) = connect::open(&worker, asked).await.unwrap();
+            let (_origin, _) = listener.accept().await.unwrap();
+            worker.shared.policy.store(Arc::new(Loaded {
+                policy: testing::policy(&["a.test"]),
+                generation: 2,
+            }));
+            arm(&client);
+            drop(client);
+            let ends = ends(near, b"", upstream, Vec::new());
+            super::serve(&worker, ticket, ends, Opening::Judged).await;
+            assert_eq!(records.take().pop().unwrap().cause, cause);
+        });
+    }
+}
+
+#[test]
+fn a_client_that_does_not_read_is_given_up_even_before_the_first_byte_of_a_switch() {
+    local(async {
+        let (near, _client) = client().await;
+        let (listener, address) = listener().await;
+        let policy = testing::policy(&["127.0.0.0/8:*"]);
+        let mut config = config();
+        config.timeouts.idle = Duration::from_millis(50);
+        let (worker, records) = testing::worker(policy, config, &[]);
+        let (upstream, ticket) = connect::open(&worker, asked(&worker, &address))
+            .await
+            .unwrap();
+        let (_origin, _) = listener.accept().await.unwrap();
+        let ends = ends(near, b"", upstream, vec![0; 8 << 20]);
+        super::serve(&worker, ticket, ends, Opening::Named).await;
+        let end = records.take().pop().unwrap();
+        assert_eq!(end.cause, Cause::Timeout);
+        assert!(end.traffic.unwrap().down > 0, "what it took is counted");
+    });
+}
+
+#[test]
 fn a_hello_for_another_host_ends_the_tunnel_before_a_byte_goes_upstream() {
     local(async {
         let mut bed = bed(config(), b"").await;
@@ -289,16 +348,8 @@ fn a_tunnel_over_a_unix_socket_works_alike() {
 fn an_idle_tunnel_is_small() {
     assert!(size_of::<Relay<'_>>() < 512, "{}", size_of::<Relay<'_>>());
     let future = |worker| async move {
-        let (worker, ticket, client, upstream): (&Worker, _, _, _) = worker;
-        super::serve(
-            worker,
-            ticket,
-            client,
-            upstream,
-            BytesMut::new(),
-            Opening::Judged,
-        )
-        .await;
+        let (worker, ticket, ends): (&Worker, _, _) = worker;
+        super::serve(worker, ticket, ends, Opening::Judged).await;
     };
     let size = size_of_future(future);
     assert!(size < 1536, "{size}");
