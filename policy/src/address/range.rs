@@ -19,21 +19,7 @@ pub(crate) fn parse_v4(text: Piece<'_>) -> Result<Option<IpNet>, EntryError> {
     if let Ok(address) = host.text.parse::<Ipv4Addr>() {
         return network(text, address.into(), prefix).map(Some);
     }
-    let last = host.text.rsplit('.').find(|label| !label.is_empty());
-    if last.is_some_and(crate::host::name::is_number) {
-        return Err(host.error(
-            EntryErrorKind::LegacyAddress,
-            format!("`{}` reads as an IPv4 address in an ambiguous spelling", host.text),
-            "write four decimal numbers without leading zeros, for example `192.0.2.1` or `192.0.2.0/24`",
-        ));
-    }
-    if is_wild_address(host.text) {
-        return Err(host.error(
-            EntryErrorKind::LegacyAddress,
-            format!("`{}` is a range of addresses written with `*`", host.text),
-            "write the range with a prefix length, for example `192.0.2.0/24`",
-        ));
-    }
+    refuse_address(host, host.text)?;
     if prefix.is_some() {
         return Err(text.error(
             EntryErrorKind::Url,
@@ -42,6 +28,29 @@ pub(crate) fn parse_v4(text: Piece<'_>) -> Result<Option<IpNet>, EntryError> {
         ));
     }
     Ok(None)
+}
+
+/// Refuses a name, written like this, that some parser or person takes for IPv4 addresses.
+pub(crate) fn refuse_address(written: Piece<'_>, name: &str) -> Result<(), EntryError> {
+    let last = name.rsplit('.').find(|label| !label.is_empty());
+    if last.is_some_and(crate::host::name::is_number) {
+        return Err(written.error(
+            EntryErrorKind::LegacyAddress,
+            format!("`{}` reads as an IPv4 address in an ambiguous spelling", written.text),
+            "write four decimal numbers without leading zeros, for example `192.0.2.1` or `192.0.2.0/24`",
+        ));
+    }
+    if is_wild_address(name) {
+        return Err(written.error(
+            EntryErrorKind::LegacyAddress,
+            format!(
+                "`{}` is a range of addresses written with `*`",
+                written.text
+            ),
+            "write the range with a prefix length, for example `192.0.2.0/24`",
+        ));
+    }
+    Ok(())
 }
 
 /// Reads `2001:db8::/32` or `2001:db8::1`, as it stands inside square brackets.

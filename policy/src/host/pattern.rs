@@ -11,6 +11,7 @@ use idna::uts46::{AsciiDenyList, DnsLength, Hyphens, Uts46};
 use ipnet::IpNet;
 
 use super::HostName;
+use crate::address::range;
 use crate::entry::{EntryError, EntryErrorKind, Piece};
 
 /// Which hosts an entry matches.
@@ -91,6 +92,8 @@ pub(crate) fn parse_name(text: Piece<'_>) -> Result<Pattern, EntryError> {
     check_labels(text, rest)?;
     let name = to_ascii(rest)?;
     check_lengths(text, lead, &name)?;
+    // Again, since what was written may only now be a number: a final dot and wide digits are gone.
+    range::refuse_address(rest, &name)?;
     if name == "localhost" || name.ends_with(".localhost") {
         return localhost(text, lead, &name);
     }

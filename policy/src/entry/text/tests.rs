@@ -1,6 +1,7 @@
 use std::fmt::Write;
 
 use super::{parse, parse_host, parse_ports};
+use crate::entry::EntryErrorKind;
 
 /// One line for what an entry is read as, or the error as a person sees it.
 fn read(text: &str) -> String {
@@ -245,4 +246,20 @@ fn ports_are_read_without_an_entry_too() {
             "write a list of texts, each of at most 320 bytes"
         )
     );
+}
+
+#[test]
+fn an_address_is_none_the_less_one_behind_a_final_dot_or_in_wide_digits() {
+    for text in [
+        "72.*.*.",
+        "10.*.",
+        "\u{ff11}0.*",
+        "**.\u{ff11}0.*",
+        "*x.\u{ff17}2",
+        "*.\u{ff17}2.",
+        "\u{ff11}27.0.0.1",
+    ] {
+        let error = parse(text).unwrap_err();
+        assert_eq!(error.kind, EntryErrorKind::LegacyAddress, "{text}");
+    }
 }
