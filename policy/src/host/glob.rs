@@ -2,34 +2,33 @@
 //!
 //! A glob is cut into its literal tail of labels, under which the name table files it, and its head.
 //! Most heads have at most one `*` in a label, and so a shape: which labels are literal, and how
-//! many bytes stand before and after each `*`. All heads of a shape are found by one hash of what
-//! is literal. Heads that do not go into the few shapes of a table stand in small `GlobSet`s,
-//! which say whether it is worth to try them one by one; their number is capped.
+//! many bytes stand before and after each `*`. A shape says how the one glob of that shape that
+//! could match a name would be written, so that it is looked up as any other text. Heads that do
+//! not go into the few shapes of a tail stand in small `GlobSet`s, which say whether it is worth to
+//! try them one by one; their number is capped.
 
-use std::hash::{BuildHasher, Hasher};
-
-use foldhash::quality::RandomState;
-use hashbrown::HashTable;
-
-use super::table::Place;
+use std::collections::HashMap;
+use std::ops::Range;
 
 mod rest;
+mod spelling;
 
-pub(super) use rest::Rest;
+use rest::Rest;
+use spelling::Spelling;
 
-/// The most shapes of one table: each costs a probe.
+/// The most shapes of one tail: each costs a probe.
 const MAX_SHAPES: usize = 16;
-/// The most globs of a table that no shape holds.
+/// The most globs of a tail that no shape holds.
 const MAX_REST: usize = 1_000;
 /// The most globs without a literal tail, each of which is asked for names of every kind.
 const MAX_TAILLESS: usize = 1_000;
 
-/// A table of globs is full: over the cap, time would grow with the number of rules.
+/// A tail holds too many globs: over the cap, time would grow with the number of rules.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct TooManyGlobs;
 
 /// What stands in front of a head.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 enum Lead {
     /// Nothing.
     None,
@@ -39,47 +38,56 @@ enum Lead {
     ZeroOrMore,
 }
 
-/// A glob without its tail.
+/// A normalised glob.
 #[derive(Clone, Debug)]
 pub(super) struct Glob {
+    text: Box<str>,
     lead: Lead,
-    /// The labels in front of the tail, joined by dots; the last one holds a `*`.
-    head: Box<str>,
+    /// Where the labels between lead and tail stand in the text; the last one holds a `*`.
+    head: Range<usize>,
 }
 
 /// What is literal in a head, as counts.
-#[derive(Clone, Debug, Eq, Hash, PartialEq)]
-struct Shape {
+#[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub(super) struct Shape {
     lead: Lead,
     /// From the right.
     labels: Box<[LabelShape]>,
 }
 
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 enum LabelShape {
     Literal,
     Star { before: u8, after: u8 },
 }
 
 impl Glob {
-    /// Cuts a normalised glob; the tail is empty where its last label holds a `*`.
-    pub(super) fn parse(text: &str) -> (Self, &str) {
+    /// Reads a normalised glob.
+    pub(super) fn parse(text: &str) -> Self {
         let (lead, rest) = match (text.strip_prefix("**."), text.strip_prefix("*.")) {
             (Some(rest), _) => (Lead::ZeroOrMore, rest),
             (None, Some(rest)) => (Lead::OneOrMore, rest),
             (None, None) => (Lead::None, text),
         };
-        let last_star = rest.rfind('*').unwrap_or(rest.len());
-        let (head, tail) = match rest.get(last_star..).and_then(|end| end.split_once('.')) {
-            Some((_, tail)) => (
-                rest.strip_suffix(tail)
-                    .and_then(|head| head.strip_suffix('.')),
-                tail,
-            ),
-            None => (None, ""),
-        };
-        let head = head.unwrap_or(rest).into();
-        (Self { lead, head }, tail)
+        let start = text.len() - rest.len();
+        let last_star = text.rfind('*').unwrap_or(start).max(start);
+        let behind = text.get(last_star..).and_then(|end| end.find('.'));
+        let end = behind.map_or(text.len(), |dot| last_star + dot);
+        Self {
+            text: text.into(),
+            lead,
+            head: start..end,
+        }
+    }
+
+    /// The labels between lead and tail.
+    fn head(&self) -> &str {
+        self.text.get(self.head.clone()).unwrap_or_default()
+    }
+
+    /// The labels behind the last one that holds a `*`; empty where that is the last of all.
+    pub(super) fn tail(&self) -> &str {
+        self.text.get(self.head.end + 1..).unwrap_or_default()
     }
 
     /// The shape, if no label has more than one `*`.
@@ -94,15 +102,15 @@ impl Glob {
         };
         Some(Shape {
             lead: self.lead,
-            labels: self.head.rsplit('.').map(label).collect::<Option<_>>()?,
+            labels: self.head().rsplit('.').map(label).collect::<Option<_>>()?,
         })
     }
 
-    /// Whether the head of a name matches: the truth, label by label from the right.
+    /// Whether the part of a name before the tail matches, label by label from the right.
     fn matches(&self, head: &str) -> bool {
         let mut labels = head.rsplit('.');
         let fits = self
-            .head
+            .head()
             .rsplit('.')
             .all(|pattern| labels.next().is_some_and(|label| fits(pattern, label)));
         fits && lead_fits(self.lead, labels.next())
@@ -146,141 +154,108 @@ fn fits(pattern: &str, label: &str) -> bool {
 }
 
 impl Shape {
-    /// The hash of what is literal in a head of this shape; `None` for another shape. A head of
-    /// a pattern has its own shape, so that names and patterns are hashed alike.
-    fn hash(&self, head: &str, hash: &RandomState) -> Option<u64> {
-        let mut hasher = hash.build_hasher();
+    /// Writes the one glob of this shape that could match a name in front of its tail, from the
+    /// right; `None` where none could.
+    ///
+    /// A glob matches exactly the names from which its own shape writes it: a star stands for at
+    /// least one byte, what stands around it is copied, and the labels left over are what the lead
+    /// wants.
+    fn write(&self, head: &str, spelling: &mut Spelling) -> Option<()> {
         let mut labels = head.rsplit('.');
         for shape in &self.labels {
             let label = labels.next()?;
+            if !spelling.is_empty() {
+                spelling.push(".")?;
+            }
             match *shape {
-                LabelShape::Literal => hasher.write(label.as_bytes()),
+                LabelShape::Literal => spelling.push(label)?,
                 LabelShape::Star { before, after } => {
                     let (before, after) = (usize::from(before), usize::from(after));
                     let end = label.len().checked_sub(after).filter(|&end| end > before)?;
-                    hasher.write(label.as_bytes().get(..before)?);
-                    hasher.write(label.as_bytes().get(end..)?);
+                    spelling.push(label.get(end..)?)?;
+                    spelling.push("*")?;
+                    spelling.push(label.get(..before)?)?;
                 }
             }
-            hasher.write_u8(b'.');
         }
-        Some(hasher.finish())
+        if !lead_fits(self.lead, labels.next()) {
+            return None;
+        }
+        match self.lead {
+            Lead::None => Some(()),
+            Lead::OneOrMore => spelling.push("*."),
+            Lead::ZeroOrMore => spelling.push("**."),
+        }
     }
 }
 
-/// The globs of one shape.
+/// The globs of one tail: the shapes of those that have one, and the others.
 #[derive(Debug)]
-struct ShapeTable {
-    shape: Shape,
-    globs: HashTable<(Glob, Place)>,
-}
-
-/// The globs of one tail.
-#[derive(Debug)]
-pub(super) struct GlobTable {
-    shapes: Box<[ShapeTable]>,
+pub(super) struct Globs {
+    shapes: Box<[Shape]>,
     rest: Rest,
-    hash: RandomState,
 }
 
-impl GlobTable {
-    /// Calls back with the place of every glob that matches the part of a name before the tail.
-    pub(super) fn each(&self, head: &str, mut found: impl FnMut(Place)) {
-        for ShapeTable { shape, globs } in &self.shapes {
-            let hit = shape
-                .hash(head, &self.hash)
-                .and_then(|hash| globs.find(hash, |(glob, _)| glob.matches(head)));
-            if let Some(&(_, place)) = hit {
-                found(place);
+impl Globs {
+    /// Calls back with the text of every glob of this tail that matches a name, whose part before
+    /// the tail is `head`, and of others that would match it and may be in no policy.
+    pub(super) fn each(&self, head: &str, tail: &str, mut text: impl FnMut(&[u8])) {
+        if !self.shapes.is_empty() {
+            let mut spelling = Spelling::new(tail);
+            for shape in &self.shapes {
+                spelling.restart();
+                if shape.write(head, &mut spelling).is_some() {
+                    text(spelling.text());
+                }
             }
         }
-        self.rest.each(head, found);
+        self.rest.each(head, |glob| text(glob.text.as_bytes()));
+    }
+
+    /// The shapes, which are all there is to the globs of most tails.
+    pub(super) fn shared(&self) -> Option<&[Shape]> {
+        self.rest.is_empty().then_some(&*self.shapes)
     }
 }
 
-/// Fills a [`GlobTable`].
-#[derive(Debug)]
-pub(super) struct GlobTableBuilder {
-    globs: HashTable<(Glob, Place)>,
-    hash: RandomState,
-    /// The most globs; the rest is capped when it is known.
-    most: usize,
-}
+/// Sorts the globs of one tail.
+#[derive(Debug, Default)]
+pub(super) struct GlobsBuilder(Vec<Glob>);
 
-impl GlobTableBuilder {
-    pub(super) fn with_tail() -> Self {
-        Self {
-            globs: HashTable::new(),
-            hash: RandomState::default(),
-            most: usize::MAX,
+impl GlobsBuilder {
+    /// Adds a glob that was not added before.
+    pub(super) fn add(&mut self, glob: Glob) -> Result<(), TooManyGlobs> {
+        if glob.tail().is_empty() && self.0.len() >= MAX_TAILLESS {
+            return Err(TooManyGlobs);
         }
-    }
-
-    pub(super) fn without_tail() -> Self {
-        Self {
-            most: MAX_TAILLESS,
-            ..Self::with_tail()
-        }
+        self.0.push(glob);
+        Ok(())
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.globs.is_empty()
+        self.0.is_empty()
     }
 
-    /// The place of a glob: the one it was filed under before, else `fresh`.
-    pub(super) fn file(&mut self, glob: Glob, fresh: Place) -> Result<Place, TooManyGlobs> {
-        let key = |glob: &Glob| self.hash.hash_one((glob.lead, &glob.head));
-        let same = |(other, _): &(Glob, Place)| other.lead == glob.lead && other.head == glob.head;
-        if let Some(&(_, place)) = self.globs.find(key(&glob), same) {
-            return Ok(place);
-        }
-        if self.globs.len() >= self.most {
-            return Err(TooManyGlobs);
-        }
-        self.globs
-            .insert_unique(key(&glob), (glob, fresh), |(glob, _)| key(glob));
-        Ok(fresh)
-    }
-
-    pub(super) fn build(self) -> Result<GlobTable, TooManyGlobs> {
+    pub(super) fn build(self) -> Result<Globs, TooManyGlobs> {
         let mut rest = Vec::new();
-        let mut shapes: Vec<(Shape, Vec<(Glob, Place)>)> = Vec::new();
-        let mut known = std::collections::HashMap::new();
-        for (glob, place) in self.globs {
-            let Some(shape) = glob.shape() else {
-                rest.push((glob, place));
-                continue;
-            };
-            let at = *known.entry(shape).or_insert_with_key(|shape| {
-                shapes.push((shape.clone(), Vec::new()));
-                shapes.len() - 1
-            });
-            if let Some((_, globs)) = shapes.get_mut(at) {
-                globs.push((glob, place));
+        let mut by_shape: HashMap<Shape, Vec<Glob>> = HashMap::new();
+        for glob in self.0 {
+            match glob.shape() {
+                Some(shape) => by_shape.entry(shape).or_default().push(glob),
+                None => rest.push(glob),
             }
         }
-        shapes.sort_by_key(|(_, globs)| std::cmp::Reverse(globs.len()));
+        let mut shapes: Vec<_> = by_shape.into_iter().collect();
+        shapes
+            .sort_by(|(one, ones), (other, others)| (others.len(), one).cmp(&(ones.len(), other)));
         let rare = shapes.split_off(shapes.len().min(MAX_SHAPES));
         rest.extend(rare.into_iter().flat_map(|(_, globs)| globs));
         if rest.len() > MAX_REST {
             return Err(TooManyGlobs);
         }
-        let hash = self.hash;
-        let table = |(shape, globs): (Shape, Vec<(Glob, Place)>)| {
-            let key = |glob: &Glob| shape.hash(&glob.head, &hash).unwrap_or_default();
-            let mut table = HashTable::with_capacity(globs.len());
-            for (glob, place) in globs {
-                table.insert_unique(key(&glob), (glob, place), |(glob, _)| key(glob));
-            }
-            ShapeTable {
-                shape,
-                globs: table,
-            }
-        };
-        Ok(GlobTable {
-            shapes: shapes.into_iter().map(table).collect(),
+        Ok(Globs {
+            shapes: shapes.into_iter().map(|(shape, _)| shape).collect(),
             rest: Rest::build(&rest)?,
-            hash,
         })
     }
 }

@@ -1,48 +1,34 @@
 //! From host name to the patterns that match it, in time that does not grow with their number.
 //!
-//! Names and tails stand in one arena, found by hash: a name costs one probe for itself and one for
-//! each of its tails, at most as many as the longest pattern has labels. The table knows places,
-//! numbers that its user gives out; what stands behind a place is the user's.
+//! Every text of a pattern has a row, found by hash: a name costs one probe for itself and one for
+//! each of its tails, at most as many as the longest pattern has labels, and a tail with globs one
+//! for each way in which a glob that matches would be written. With many patterns the price of
+//! a probe is what it reads that no cache holds, so that a row is one cache line with text and
+//! answers in it. What an answer means is the business of the table's user.
 
-use std::hash::BuildHasher;
+use std::collections::HashMap;
 
-use foldhash::quality::RandomState;
-use hashbrown::HashTable;
-
-use super::glob::{Glob, GlobTable, GlobTableBuilder, TooManyGlobs};
+use super::glob::{Glob, Globs, GlobsBuilder, Shape, TooManyGlobs};
 use super::{HostName, Pattern};
+
+mod row;
+
+use row::{NO_GLOBS, Row, Rows};
 
 /// A number that a table's user gives to a pattern.
 pub(crate) type Place = u32;
 
-/// No place.
-const NONE: Place = Place::MAX;
-
-/// One name or tail.
-#[derive(Clone, Copy, Debug)]
-struct Row {
-    /// Where its text begins in the arena, and how long it is.
-    at: u32,
-    length: u8,
-    exact: Place,
-    below: Place,
-    at_or_below: Place,
-    /// Which of `globs` holds the patterns with this literal tail.
-    globs: u32,
-}
-
-/// The names and patterns of names of a policy.
+/// The names and patterns of names of a policy, and what each answers.
 #[derive(Debug)]
-pub(crate) struct NameTable {
-    text: String,
-    rows: HashTable<Row>,
-    hash: RandomState,
-    /// The most labels that a row's text has; longer tails are in no row.
+pub(crate) struct NameTable<A> {
+    rows: Rows<A>,
+    /// The most labels that the text of a name or tail has; longer tails are in no row.
     labels: usize,
-    globs: Vec<GlobTable>,
+    /// By the number in a row: the globs with that literal tail.
+    globs: Vec<Globs>,
     /// The globs without a literal tail.
-    tailless: Option<GlobTable>,
-    any: Place,
+    tailless: Option<Globs>,
+    any: Option<A>,
 }
 
 /// How a pattern matched.
@@ -54,18 +40,18 @@ pub(crate) enum Fit {
     Wider,
 }
 
-impl NameTable {
-    /// Calls back with the place of every pattern that matches the name.
-    pub(crate) fn each(&self, name: &HostName, mut found: impl FnMut(Place, Fit)) {
+impl<A: Copy> NameTable<A> {
+    /// Calls back with the answer of every pattern that matches the name.
+    pub(crate) fn each(&self, name: &HostName, mut found: impl FnMut(A, Fit)) {
         let name = name.as_str();
-        let mut tell = |place, fit| {
-            if place != NONE {
-                found(place, fit);
+        let mut tell = |answer, fit| {
+            if let Some(answer) = answer {
+                found(answer, fit);
             }
         };
         tell(self.any, Fit::Wider);
         if let Some(globs) = &self.tailless {
-            globs.each(name, |place| tell(place, Fit::Wider));
+            self.each_glob(globs, name, "", |answer| tell(answer, Fit::Wider));
         }
         let mut labels = 0;
         let mut end = name.len();
@@ -77,7 +63,7 @@ impl NameTable {
                 Some(dot) => name.get(dot + 1..).unwrap_or(name),
                 None => name,
             };
-            if let Some(row) = self.find(tail) {
+            if let Some(row) = self.rows.find(tail.as_bytes()) {
                 tell(row.at_or_below, Fit::Wider);
                 match dot {
                     None => tell(row.exact, Fit::Exact),
@@ -85,7 +71,7 @@ impl NameTable {
                         tell(row.below, Fit::Wider);
                         if let Some(globs) = self.globs.get(row.globs as usize) {
                             let head = name.get(..dot).unwrap_or_default();
-                            globs.each(head, |place| tell(place, Fit::Wider));
+                            self.each_glob(globs, head, tail, |answer| tell(answer, Fit::Wider));
                         }
                     }
                 }
@@ -97,40 +83,33 @@ impl NameTable {
         }
     }
 
-    fn find(&self, tail: &str) -> Option<&Row> {
-        let hash = self.hash.hash_one(tail.as_bytes());
-        self.rows
-            .find(hash, |row| row_text(&self.text, row) == Some(tail))
+    fn each_glob(&self, globs: &Globs, head: &str, tail: &str, mut tell: impl FnMut(Option<A>)) {
+        globs.each(head, tail, |text| {
+            if let Some(row) = self.rows.find(text) {
+                tell(row.exact);
+            }
+        });
     }
-}
-
-fn row_text<'a>(text: &'a str, row: &Row) -> Option<&'a str> {
-    let at = row.at as usize;
-    text.get(at..at + usize::from(row.length))
 }
 
 /// Fills a [`NameTable`].
 #[derive(Debug)]
 pub(crate) struct NameTableBuilder {
-    table: NameTable,
-    globs: Vec<GlobTableBuilder>,
-    tailless: GlobTableBuilder,
+    rows: Rows<Place>,
+    labels: usize,
+    globs: Vec<GlobsBuilder>,
+    tailless: GlobsBuilder,
+    any: Option<Place>,
 }
 
 impl NameTableBuilder {
     pub(crate) fn new() -> Self {
         Self {
-            table: NameTable {
-                text: String::new(),
-                rows: HashTable::new(),
-                hash: RandomState::default(),
-                labels: 0,
-                globs: Vec::new(),
-                tailless: None,
-                any: NONE,
-            },
+            rows: Rows::new(),
+            labels: 0,
             globs: Vec::new(),
-            tailless: GlobTableBuilder::without_tail(),
+            tailless: GlobsBuilder::default(),
+            any: None,
         }
     }
 
@@ -142,76 +121,78 @@ impl NameTableBuilder {
         fresh: Place,
     ) -> Result<Option<Place>, TooManyGlobs> {
         let place = match pattern {
-            Pattern::Exact(name) => &mut self.row(name.as_str()).exact,
-            Pattern::Below(tail) => &mut self.row(tail.as_str()).below,
-            Pattern::AtOrBelow(tail) => &mut self.row(tail.as_str()).at_or_below,
-            Pattern::AnyName => &mut self.table.any,
+            Pattern::Exact(name) => &mut self.tail(name.as_str()).exact,
+            Pattern::Below(tail) => &mut self.tail(tail.as_str()).below,
+            Pattern::AtOrBelow(tail) => &mut self.tail(tail.as_str()).at_or_below,
+            Pattern::AnyName => &mut self.any,
             Pattern::Glob(text) => return self.file_glob(text, fresh).map(Some),
             Pattern::Range(_) | Pattern::Localhost => return Ok(None),
         };
-        if *place == NONE {
-            *place = fresh;
-        }
-        Ok(Some(*place))
+        Ok(Some(*place.get_or_insert(fresh)))
     }
 
     fn file_glob(&mut self, text: &str, fresh: Place) -> Result<Place, TooManyGlobs> {
-        let (glob, tail) = Glob::parse(text);
-        if tail.is_empty() {
-            return self.tailless.file(glob, fresh);
+        if let Some(known) = self.rows.row(text).exact {
+            return Ok(known);
         }
-        let next = u32::try_from(self.globs.len()).map_err(|_| TooManyGlobs)?;
-        let row = self.row(tail);
-        if row.globs == NONE {
-            row.globs = next;
-            self.globs.push(GlobTableBuilder::with_tail());
+        let glob = Glob::parse(text);
+        if glob.tail().is_empty() {
+            self.tailless.add(glob)?;
+        } else {
+            let next = u32::try_from(self.globs.len()).map_err(|_| TooManyGlobs)?;
+            let row = self.tail(glob.tail());
+            if row.globs == NO_GLOBS {
+                row.globs = next;
+                self.globs.push(GlobsBuilder::default());
+            }
+            let at = self.tail(glob.tail()).globs as usize;
+            let globs = self.globs.get_mut(at).ok_or(TooManyGlobs)?;
+            globs.add(glob)?;
         }
-        let at = self.row(tail).globs as usize;
-        let globs = self.globs.get_mut(at).ok_or(TooManyGlobs)?;
-        globs.file(glob, fresh)
+        self.rows.row(text).exact = Some(fresh);
+        Ok(fresh)
     }
 
-    fn row(&mut self, name: &str) -> &mut Row {
-        let NameTable {
-            text,
-            rows,
-            hash,
-            labels,
-            ..
-        } = &mut self.table;
-        *labels = (*labels).max(name.split('.').count());
-        rows.entry(
-            hash.hash_one(name.as_bytes()),
-            |row| row_text(text, row) == Some(name),
-            |row| hash.hash_one(row_text(text, row).unwrap_or_default().as_bytes()),
-        )
-        .or_insert_with(|| {
-            // A name has at most 253 bytes, and the limits on files keep the arena far below 4 GiB.
-            let row = Row {
-                at: u32::try_from(text.len()).unwrap_or(u32::MAX),
-                length: u8::try_from(name.len()).unwrap_or(u8::MAX),
-                exact: NONE,
-                below: NONE,
-                at_or_below: NONE,
-                globs: NONE,
+    /// The row of a name or tail.
+    fn tail(&mut self, text: &str) -> &mut Row<Place> {
+        self.labels = self.labels.max(text.split('.').count());
+        self.rows.row(text)
+    }
+
+    /// The table, with what the pattern of each place answers.
+    pub(crate) fn build<A>(
+        self,
+        answer: impl Fn(Place) -> Option<A>,
+    ) -> Result<NameTable<A>, TooManyGlobs> {
+        let mut globs: Vec<Globs> = Vec::new();
+        let mut numbers = Vec::with_capacity(self.globs.len());
+        let mut known: HashMap<Box<[Shape]>, u32> = HashMap::new();
+        for builder in self.globs {
+            let built = builder.build()?;
+            let next = u32::try_from(globs.len()).map_err(|_| TooManyGlobs)?;
+            // Most tails have a few shapes that many others have too, which so stay in the cache.
+            let number = match built.shared() {
+                Some(shapes) => *known.entry(shapes.into()).or_insert(next),
+                None => next,
             };
-            text.push_str(name);
-            row
-        })
-        .into_mut()
-    }
-
-    pub(crate) fn build(self) -> Result<NameTable, TooManyGlobs> {
-        let mut table = self.table;
-        table.text.shrink_to_fit();
-        table.globs = self
-            .globs
-            .into_iter()
-            .map(GlobTableBuilder::build)
-            .collect::<Result<_, _>>()?;
-        if !self.tailless.is_empty() {
-            table.tailless = Some(self.tailless.build()?);
+            if number == next {
+                globs.push(built);
+            }
+            numbers.push(number);
         }
-        Ok(table)
+        let number = |old: u32| numbers.get(old as usize).copied().unwrap_or(NO_GLOBS);
+        Ok(NameTable {
+            any: self.any.and_then(&answer),
+            rows: self.rows.map(number, answer),
+            labels: self.labels,
+            globs,
+            tailless: match self.tailless {
+                globs if globs.is_empty() => None,
+                globs => Some(globs.build()?),
+            },
+        })
     }
 }
+
+#[cfg(test)]
+mod tests;

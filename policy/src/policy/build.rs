@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::exclusions::Exclusions;
-use super::ports::{Cell, NONE, PortTableBuilder, Rank};
-use super::tables::{Index, More, Ranked, Slot, Tables, cell_of, range_of};
+use super::ports::{Answer, Cell, More, NONE, PortTableBuilder, Rank};
+use super::tables::{Index, Ranked, Tables, cell_of, range_of};
 use crate::address::table::RangeTable;
 use crate::entry::{Entry, EntryList};
 use crate::host::table::{NameTableBuilder, Place};
@@ -50,7 +50,13 @@ impl Tables {
         let mut ports = PortTableBuilder::default();
         let net = index(lists, &ranked, Surface::Net, &exclusions, &mut ports)?;
         let fetch = index(lists, &ranked, Surface::Fetch, &exclusions, &mut ports)?;
+        let rule = |at: &Ranked| {
+            let list = lists.get(at.list as usize)?;
+            let entry = list.entries.get(at.entry as usize)?;
+            Some(Arc::clone(&entry.rule))
+        };
         Ok(Self {
+            rules: ranked.iter().filter_map(rule).collect(),
             ranked,
             net,
             fetch,
@@ -127,13 +133,14 @@ fn index<'e>(
             collected.add(list, entry, rank, excluded.then_some(at.list));
         }
     }
+    let answers: Vec<_> = collected.into_iter().map(|one| one.file(ports)).collect();
     let names = names
-        .build()
+        .build(|place| answers.get(place as usize).copied())
         .map_err(|TooManyGlobs| BuildError::too_many_globs(last_glob.0, last_glob.1))?;
     Ok(Index {
         names,
         ranges,
-        slots: collected.into_iter().map(|one| one.slot(ports)).collect(),
+        answers,
     })
 }
 
@@ -151,8 +158,10 @@ impl<'e> Collected<'e> {
         }
     }
 
-    fn slot(self, ports: &mut PortTableBuilder) -> Slot {
-        let plain = (!self.plain.is_empty()).then(|| ports.file(&self.plain));
+    fn file(self, ports: &mut PortTableBuilder) -> Answer {
+        if self.guarded.is_empty() && self.conditional.is_empty() {
+            return ports.file(&self.plain);
+        }
         let more = More {
             guarded: self
                 .guarded
@@ -161,10 +170,6 @@ impl<'e> Collected<'e> {
                 .collect(),
             conditional: self.conditional,
         };
-        let has_more = !more.guarded.is_empty() || !more.conditional.is_empty();
-        Slot {
-            plain,
-            more: has_more.then(|| Box::new(more)),
-        }
+        ports.file_with(&self.plain, more)
     }
 }

@@ -170,8 +170,7 @@ impl Policy {
     }
 
     fn rule(&self, rank: Rank) -> Option<&Arc<Rule>> {
-        let (_, _, entry) = self.tables.entry(&self.lists, rank)?;
-        Some(&entry.rule)
+        self.tables.rules.get(rank as usize)
     }
 
     fn verdict(&self, settled: Settled, found: &Found, asked: &Asked<'_>) -> Verdict<'_> {

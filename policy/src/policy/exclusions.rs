@@ -13,7 +13,7 @@ use super::tables::Subject;
 /// The exclusions of one list.
 #[derive(Debug)]
 pub(super) struct Exclusions {
-    names: NameTable,
+    names: NameTable<Place>,
     ranges: RangeTable,
     /// By place: the ports of all exclusions of that pattern.
     ports: Vec<PortSet>,
@@ -42,7 +42,7 @@ impl Exclusions {
             }
         }
         Ok(Some(Self {
-            names: names.build()?,
+            names: names.build(Some)?,
             ranges,
             ports,
         }))

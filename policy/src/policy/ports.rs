@@ -1,10 +1,12 @@
 //! From port to the rules of one key, in time that does not grow with their number.
 //!
 //! The entries of a key cut the ports into intervals. All ports of an interval have the same
-//! lowest ranks and the same grant, its cell. Most keys cut the ports alike (80 and 443), so that
-//! the cuts are shared and stay in the processor's cache.
+//! lowest ranks and the same grant, its cell. Most keys have one entry and cut the ports as many
+//! others do (80 and 443), so that their cells differ in one rank: the cuts are shared and stay in
+//! the processor's cache, and the rank stands in the key's answer.
 
 use std::collections::HashMap;
+use std::num::NonZero;
 
 use crate::port::{Port, PortSet};
 
@@ -50,6 +52,25 @@ impl Cell {
         },
     };
 
+    /// The rank of what one entry says alone.
+    fn rank(&self) -> Option<Rank> {
+        [self.deny, self.ask, self.allow]
+            .into_iter()
+            .find(|&rank| rank != NONE)
+    }
+
+    /// The same with another rank.
+    fn with_rank(&self, rank: Rank) -> Self {
+        let put = |old| if old == NONE { NONE } else { rank };
+        Self {
+            deny: put(self.deny),
+            ask: put(self.ask),
+            project_ask: put(self.project_ask),
+            allow: put(self.allow),
+            grants: self.grants,
+        }
+    }
+
     /// Adds what other entries say.
     pub(super) fn merge(&mut self, other: &Self) {
         self.deny = self.deny.min(other.deny);
@@ -62,37 +83,68 @@ impl Cell {
     }
 }
 
-/// One key's ports in a [`PortTable`].
+/// What one key says, by port: a place in a [`PortTable`].
 #[derive(Clone, Copy, Debug)]
-pub(super) struct PortMap {
-    cut: u32,
-    /// Where the cells of this key begin.
-    cells: u32,
+pub(super) struct Answer {
+    /// One more than the number of the cut, so that no answer takes no room.
+    cut: NonZero<u32>,
+    /// The rank of the key's one entry, or where the cells of several begin.
+    at: u32,
 }
 
-/// How the ports are cut: the first port of each interval, ascending from 0, and which of the
-/// key's cells belongs to it.
+/// What needs a closer look.
+#[derive(Debug, Default)]
+pub(super) struct More {
+    /// The entries without conditions of each list that has exclusions.
+    pub(super) guarded: Vec<(u32, Answer)>,
+    /// The entries with methods, paths or an end, best rank first.
+    pub(super) conditional: Vec<Rank>,
+}
+
+/// How the ports are cut: the first port of each interval, ascending from 0, and what is said in
+/// it.
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
 struct Cut {
     starts: Vec<u16>,
-    /// As long as `starts`; `None` for an interval without entries.
-    cells: Vec<Option<u32>>,
+    /// As long as `starts`.
+    said: Vec<Said>,
+}
+
+/// What is said in one interval.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+enum Said {
+    Nothing,
+    /// This, with the rank of the answer.
+    One(Cell),
+    /// The cell so many behind the first of the answer.
+    Several(u32),
 }
 
 /// The ports of all keys.
 #[derive(Debug, Default)]
 pub(super) struct PortTable {
-    cuts: Vec<Cut>,
+    cuts: Vec<(Cut, Option<Box<More>>)>,
     cells: Vec<Cell>,
 }
 
 impl PortTable {
-    /// What a key says about a port.
-    pub(super) fn find(&self, map: PortMap, port: Port) -> Option<&Cell> {
-        let cut = self.cuts.get(map.cut as usize)?;
+    /// What a key says about a port without a closer look, and what needs one.
+    pub(super) fn find(&self, answer: Answer, port: Port) -> (Option<Cell>, Option<&More>) {
+        let number = answer.cut.get() as usize - 1;
+        let Some((cut, more)) = self.cuts.get(number) else {
+            return (None, None);
+        };
         let after = cut.starts.partition_point(|&start| start <= port.number());
-        let offset = (*cut.cells.get(after.checked_sub(1)?)?)?;
-        self.cells.get(map.cells as usize + offset as usize)
+        let said = after.checked_sub(1).and_then(|at| cut.said.get(at));
+        let cell = match said {
+            None | Some(Said::Nothing) => None,
+            Some(Said::One(cell)) => Some(cell.with_rank(answer.at)),
+            Some(&Said::Several(offset)) => {
+                let at = answer.at as usize + offset as usize;
+                self.cells.get(at).copied()
+            }
+        };
+        (cell, more.as_deref())
     }
 }
 
@@ -100,37 +152,60 @@ impl PortTable {
 #[derive(Debug, Default)]
 pub(super) struct PortTableBuilder {
     table: PortTable,
-    known: HashMap<Cut, u32>,
+    known: HashMap<Cut, Answer>,
 }
 
 impl PortTableBuilder {
     /// Files the entries of one key, in any order: each a cell of its own and its ports.
-    pub(super) fn file(&mut self, entries: &[(Cell, &PortSet)]) -> PortMap {
-        let cells_at = index(self.table.cells.len());
+    pub(super) fn file(&mut self, entries: &[(Cell, &PortSet)]) -> Answer {
+        let (cut, at) = self.cut(entries);
+        if let Some(&known) = self.known.get(&cut) {
+            return Answer { at, ..known };
+        }
+        let answer = self.push(cut.clone(), at, None);
+        self.known.insert(cut, answer);
+        answer
+    }
+
+    /// Files the entries of one key that has others too, which need a closer look.
+    pub(super) fn file_with(&mut self, entries: &[(Cell, &PortSet)], more: More) -> Answer {
+        let (cut, at) = self.cut(entries);
+        self.push(cut, at, Some(Box::new(more)))
+    }
+
+    fn push(&mut self, cut: Cut, at: u32, more: Option<Box<More>>) -> Answer {
+        self.table.cuts.push((cut, more));
+        let cut = NonZero::new(index(self.table.cuts.len())).unwrap_or(NonZero::<u32>::MAX);
+        Answer { cut, at }
+    }
+
+    /// How the entries cut the ports, and what their answer begins with.
+    fn cut(&mut self, entries: &[(Cell, &PortSet)]) -> (Cut, u32) {
+        let one = match entries {
+            [(cell, _)] => cell.rank(),
+            _ => None,
+        };
+        let at = one.unwrap_or_else(|| index(self.table.cells.len()));
         let (starts, cells) = painted(entries);
         let mut cut = Cut::default();
         let mut seen = HashMap::new();
         for (start, cell) in starts.into_iter().zip(cells) {
-            let place = (cell != Cell::EMPTY).then(|| {
-                *seen.entry(cell).or_insert_with(|| {
+            let said = if cell == Cell::EMPTY {
+                Said::Nothing
+            } else if one.is_some() {
+                Said::One(cell.with_rank(0))
+            } else {
+                Said::Several(*seen.entry(cell).or_insert_with(|| {
                     self.table.cells.push(cell);
-                    index(self.table.cells.len()) - 1 - cells_at
-                })
-            });
-            if cut.cells.last() != Some(&place) {
+                    index(self.table.cells.len()) - 1 - at
+                }))
+            };
+            if cut.said.last() != Some(&said) {
                 cut.starts.push(start);
-                cut.cells.push(place);
+                cut.said.push(said);
             }
         }
-        let next = index(self.table.cuts.len());
-        let cut = *self.known.entry(cut).or_insert_with_key(|cut| {
-            self.table.cuts.push(cut.clone());
-            next
-        });
-        PortMap {
-            cut,
-            cells: cells_at,
-        }
+        (cut, at)
     }
 
     pub(super) fn build(self) -> PortTable {

@@ -2,12 +2,13 @@
 
 use std::cell::OnceCell;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use ipnet::IpNet;
 
 use super::exclusions::Exclusions;
-use super::ports::{Cell, Grants, NONE, PortMap, PortTable, Rank};
+use super::ports::{Answer, Cell, Grants, NONE, PortTable, Rank};
 use crate::address::table::{Fit as RangeFit, RangeTable};
 use crate::entry::{Entry, EntryList};
 use crate::host::table::{Fit as NameFit, NameTable};
@@ -15,7 +16,7 @@ use crate::host::{HostName, Pattern};
 use crate::http::{Match, RequestPath};
 use crate::port::Port;
 use crate::request::{Request, Surface};
-use crate::verdict::{Effect, Layer, SniRule, TlsRule};
+use crate::verdict::{Effect, Layer, Rule, SniRule, TlsRule};
 
 /// What patterns are held against.
 #[derive(Clone, Copy, Debug)]
@@ -120,30 +121,13 @@ impl Found {
     }
 }
 
-/// What one pattern says.
-#[derive(Debug, Default)]
-pub(super) struct Slot {
-    /// The entries of lists without exclusions, and without conditions of their own.
-    pub(super) plain: Option<PortMap>,
-    pub(super) more: Option<Box<More>>,
-}
-
-/// What needs a closer look.
-#[derive(Debug, Default)]
-pub(super) struct More {
-    /// The entries without conditions of each list that has exclusions.
-    pub(super) guarded: Vec<(u32, PortMap)>,
-    /// The entries with methods, paths or an end, best rank first.
-    pub(super) conditional: Vec<Rank>,
-}
-
 /// The lists of one surface.
 #[derive(Debug)]
 pub(super) struct Index {
-    pub(super) names: NameTable,
+    pub(super) names: NameTable<Answer>,
     pub(super) ranges: RangeTable,
-    /// By place.
-    pub(super) slots: Vec<Slot>,
+    /// By place, for the ranges.
+    pub(super) answers: Vec<Answer>,
 }
 
 /// Where an entry stands.
@@ -158,6 +142,8 @@ pub(super) struct Ranked {
 pub(super) struct Tables {
     /// By rank: most trusted layer first, then in the order of lists and entries.
     pub(super) ranked: Vec<Ranked>,
+    /// By rank too: a verdict borrows from here and so reads no entry.
+    pub(super) rules: Vec<Arc<Rule>>,
     pub(super) net: Index,
     pub(super) fetch: Index,
     pub(super) ports: PortTable,
@@ -171,10 +157,10 @@ impl Tables {
         let mut found = Found::NOTHING;
         let special = crate::address::is_metadata_name(name);
         for index in self.indexes(asked.surface) {
-            index.names.each(name, |place, fit| {
+            index.names.each(name, |answer, fit| {
                 let whole = !special || fit == NameFit::Exact;
-                let slot = index.slots.get(place as usize);
-                self.gather(lists, slot, &Subject::Name(name), asked, whole, &mut found);
+                let subject = Subject::Name(name);
+                self.gather(lists, answer, &subject, asked, whole, &mut found);
             });
         }
         found
@@ -198,8 +184,9 @@ impl Tables {
                         Opens::Literal => fit == RangeFit::Literal,
                         Opens::Nothing => false,
                     };
-                    let slot = index.slots.get(place as usize);
-                    self.gather(lists, slot, &subject, asked, whole, &mut found);
+                    if let Some(&answer) = index.answers.get(place as usize) {
+                        self.gather(lists, answer, &subject, asked, whole, &mut found);
+                    }
                 });
             }
         }
@@ -217,15 +204,12 @@ impl Tables {
     fn gather(
         &self,
         lists: &[EntryList],
-        slot: Option<&Slot>,
+        answer: Answer,
         subject: &Subject<'_>,
         asked: &Asked<'_>,
         whole: bool,
         found: &mut Found,
     ) {
-        let Some(slot) = slot else {
-            return;
-        };
         let mut add = |cell: &Cell, until| {
             if whole {
                 found.add(cell, until);
@@ -237,18 +221,18 @@ impl Tables {
                 found.add(&deny, until);
             }
         };
-        let find = |map| self.ports.find(map, asked.port);
-        if let Some(cell) = slot.plain.and_then(find) {
-            add(cell, None);
+        let (plain, more) = self.ports.find(answer, asked.port);
+        if let Some(cell) = plain {
+            add(&cell, None);
         }
-        let Some(more) = &slot.more else {
+        let Some(more) = more else {
             return;
         };
-        for &(list, map) in &more.guarded {
-            if let Some(cell) = find(map)
+        for &(list, answer) in &more.guarded {
+            if let (Some(cell), _) = self.ports.find(answer, asked.port)
                 && !self.excludes(list, subject, asked.port)
             {
-                add(cell, None);
+                add(&cell, None);
             }
         }
         for &rank in &more.conditional {

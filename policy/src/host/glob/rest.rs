@@ -3,7 +3,6 @@
 use globset::{Candidate, GlobBuilder, GlobSet, GlobSetBuilder};
 
 use super::{Glob, Lead, TooManyGlobs};
-use crate::host::table::Place;
 
 /// One `GlobSet` of the whole would not build.
 const SPLIT: usize = 250;
@@ -14,17 +13,17 @@ const NAME_BYTES: usize = 253;
 
 /// Globs that are tried one by one, behind a set that says whether any of them matches.
 #[derive(Debug, Default)]
-pub(in crate::host) struct Rest(Vec<Chunk>);
+pub(super) struct Rest(Vec<Chunk>);
 
 #[derive(Debug)]
 struct Chunk {
     /// Matches at least what the globs match; `None` for a few globs.
     any: Option<GlobSet>,
-    globs: Vec<(Glob, Place)>,
+    globs: Vec<Glob>,
 }
 
 impl Rest {
-    pub(super) fn build(globs: &[(Glob, Place)]) -> Result<Self, TooManyGlobs> {
+    pub(super) fn build(globs: &[Glob]) -> Result<Self, TooManyGlobs> {
         globs
             .chunks(SPLIT)
             .map(Chunk::build)
@@ -32,7 +31,11 @@ impl Rest {
             .map(Self)
     }
 
-    pub(super) fn each(&self, head: &str, mut found: impl FnMut(Place)) {
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(super) fn each(&self, head: &str, mut found: impl FnMut(&Glob)) {
         if self.0.is_empty() {
             return;
         }
@@ -52,9 +55,9 @@ impl Rest {
             {
                 continue;
             }
-            for (glob, place) in &chunk.globs {
+            for glob in &chunk.globs {
                 if glob.matches(head) {
-                    found(*place);
+                    found(glob);
                 }
             }
         }
@@ -62,11 +65,11 @@ impl Rest {
 }
 
 impl Chunk {
-    fn build(globs: &[(Glob, Place)]) -> Result<Self, TooManyGlobs> {
+    fn build(globs: &[Glob]) -> Result<Self, TooManyGlobs> {
         let mut set = GlobSetBuilder::new();
-        for (glob, _) in globs {
+        for glob in globs {
             // What separates labels separates folders there, and `*` may be nothing.
-            let head = glob.head.replace('.', "/").replace('*', "?*");
+            let head = glob.head().replace('.', "/").replace('*', "?*");
             let text = match glob.lead {
                 Lead::None => head,
                 Lead::OneOrMore | Lead::ZeroOrMore => format!("**/{head}"),

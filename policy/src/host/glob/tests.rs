@@ -1,4 +1,4 @@
-use super::{Glob, GlobTableBuilder, Lead, fits};
+use super::{Glob, Globs, GlobsBuilder, Lead, Spelling, fits};
 
 /// Every text of up to `length` characters of the alphabet.
 fn texts(alphabet: &str, length: usize) -> Vec<String> {
@@ -48,27 +48,72 @@ fn a_glob_is_cut_before_its_literal_tail() {
         ("*.*", Lead::OneOrMore, "*", ""),
         ("api-*", Lead::None, "api-*", ""),
     ] {
-        let (glob, cut) = Glob::parse(text);
-        assert_eq!((glob.lead, &*glob.head, cut), (lead, head, tail), "{text}");
+        let glob = Glob::parse(text);
+        assert_eq!(
+            (glob.lead, glob.head(), glob.tail()),
+            (lead, head, tail),
+            "{text}"
+        );
     }
+}
+
+fn texts_of(globs: &Globs, head: &str, tail: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    globs.each(head, tail, |text| {
+        found.push(String::from_utf8(text.to_vec()).unwrap());
+    });
+    found
 }
 
 #[test]
 fn a_hundred_thousand_globs_of_one_tail_need_one_probe_for_each_shape() {
-    let mut builder = GlobTableBuilder::with_tail();
-    for place in 0..100_000 {
-        let (glob, _) = Glob::parse(&format!("svc{place:06}-*.test"));
-        assert_eq!(builder.file(glob, place), Ok(place));
+    let mut builder = GlobsBuilder::default();
+    for number in 0..100_000 {
+        let glob = Glob::parse(&format!("svc{number:06}-*.test"));
+        builder.add(glob).unwrap();
     }
-    let (again, _) = Glob::parse("svc000007-*.test");
-    assert_eq!(builder.file(again, 100_000), Ok(7));
-    let table = builder.build().unwrap();
-    assert_eq!(table.shapes.len(), 1);
-    let mut found = Vec::new();
-    table.each("svc031415-eu", |place| found.push(place));
-    assert_eq!(found, [31_415]);
-    found.clear();
-    table.each("svc031415-", |place| found.push(place));
-    table.each("x.svc031415-eu", |place| found.push(place));
-    assert_eq!(found, Vec::<u32>::new());
+    let globs = builder.build().unwrap();
+    assert_eq!(globs.shapes.len(), 1);
+    let found = |head| texts_of(&globs, head, "test");
+    assert_eq!(found("svc031415-eu"), ["svc031415-*.test"]);
+    assert_eq!(found("svc031415-"), [""; 0]);
+    assert_eq!(found("x.svc031415-eu"), [""; 0]);
+}
+
+#[test]
+fn a_glob_is_spelled_from_what_it_matches_alone() {
+    for (text, head, tail, matches) in [
+        ("api-*.x.test", "api-7", "x.test", true),
+        ("api-*.x.test", "api-", "x.test", false),
+        ("api-*.x.test", "apx-7", "x.test", false),
+        ("api-*.x.test", "a.api-7", "x.test", false),
+        ("*.*.test", "a.b", "test", true),
+        ("*.*.test", "a", "test", false),
+        ("**.*-x.test", "b-x", "test", true),
+        ("**.*-x.test", "c.a.b-x", "test", true),
+        ("a.*.test", "a.b", "test", true),
+        ("a.*", "a.b", "", true),
+        ("*.*", "a.b.c", "", true),
+    ] {
+        let mut builder = GlobsBuilder::default();
+        builder.add(Glob::parse(text)).unwrap();
+        let globs = builder.build().unwrap();
+        let found = texts_of(&globs, head, tail);
+        assert_eq!(found.contains(&text.to_owned()), matches, "{text} {head}");
+    }
+}
+
+#[test]
+fn the_longest_name_has_a_spelling_and_a_longer_one_has_none() {
+    let mut builder = GlobsBuilder::default();
+    builder.add(Glob::parse("**.a*.test")).unwrap();
+    let globs = builder.build().unwrap();
+    let head = |labels: usize| format!("{}ab", "x.".repeat(labels));
+    let found = |head: &str| texts_of(&globs, head, "test").len();
+    assert_eq!(found(&head(123)), 1);
+    let mut spelling = Spelling::new("test");
+    assert_eq!(spelling.push(&"x".repeat(252)), Some(()));
+    assert_eq!(spelling.push("x"), None);
+    spelling.restart();
+    assert_eq!(spelling.text(), b"test");
 }

@@ -20,8 +20,9 @@ fn ports(text: &str) -> PortSet {
     parse_ports(text).unwrap()
 }
 
-fn ranks(table: &PortTable, map: super::PortMap, port: u16) -> Option<(u32, u32)> {
-    let cell = table.find(map, Port::from_number(port).unwrap())?;
+fn ranks(table: &PortTable, map: super::Answer, port: u16) -> Option<(u32, u32)> {
+    let (cell, _) = table.find(map, Port::from_number(port).unwrap());
+    let cell = cell?;
     Some((cell.deny, cell.allow))
 }
 
