@@ -8,6 +8,9 @@ pub mod code;
 
 pub use code::explain;
 
+/// The most bytes of a message or its help. Both repeat what is written, which may be long.
+const LONGEST: usize = 2_000;
+
 /// How bad a finding is.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 #[expect(clippy::exhaustive_enums, reason = "exit codes depend on each of them")]
@@ -56,7 +59,7 @@ impl Diagnostic {
         Self {
             code,
             severity: Severity::Error,
-            message: message.into(),
+            message: shortened(message.into()),
             help: None,
             source: source.clone(),
             span,
@@ -79,7 +82,7 @@ impl Diagnostic {
     /// The same with the way out.
     #[must_use]
     pub fn with_help(mut self, help: impl Into<String>) -> Self {
-        self.help = Some(help.into());
+        self.help = Some(shortened(help.into()));
         self
     }
 }
@@ -104,9 +107,34 @@ impl fmt::Display for Diagnostic {
     }
 }
 
+/// A text of bounded length, which says by its end that it was longer.
+fn shortened(mut text: String) -> String {
+    if text.len() > LONGEST {
+        text.truncate(text.floor_char_boundary(LONGEST));
+        text.push('…');
+    }
+    text
+}
+
 /// Puts problems in the order in which a reader meets them: by file, then by place.
 pub fn sort(diagnostics: &mut [Diagnostic]) {
     diagnostics.sort_by(|a, b| {
         (&a.source.name, a.span.start, a.code).cmp(&(&b.source.name, b.span.start, b.code))
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_repeats_a_long_text_is_cut_between_two_characters() {
+        let source = SourceFile::new("p.yaml", "");
+        let long = "ü".repeat(5_000);
+        let problem = Diagnostic::error("P015", &source, Span::default(), format!("x{long}"));
+        let problem = problem.with_help(long);
+        assert_eq!(problem.message.len(), LONGEST - 1 + '…'.len_utf8());
+        assert!(problem.message.ends_with("ü…"));
+        assert_eq!(problem.help.unwrap().chars().count(), 1_001);
+    }
 }
