@@ -127,11 +127,17 @@ pub enum EditError {
     #[error("the policy does not load as it is")]
     Broken(Vec<Diagnostic>),
     /// The policy would be broken after the edit.
-    #[error("the policy would not load after the edit")]
+    #[error("the policy would not load after the edit: {}", messages(.0))]
     Breaks(Vec<Diagnostic>),
     /// The edited text would mean something else than what was asked for.
     #[error("this file cannot be edited safely: {0}")]
     Unsafe(&'static str),
+}
+
+/// What is wrong, without places: they are in a text that nobody sees.
+fn messages(problems: &[Diagnostic]) -> String {
+    let messages: Vec<&str> = problems.iter().map(|one| one.message.as_str()).collect();
+    messages.join("; ")
 }
 
 impl EditError {

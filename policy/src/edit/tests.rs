@@ -299,6 +299,21 @@ fn an_end_that_no_calendar_has_is_refused() {
 }
 
 #[test]
+fn what_the_loader_refuses_is_said_with_its_reason() {
+    let edit = Edit::Add {
+        section: Section::Allow,
+        item: Item::parse("new.test", None).unwrap(),
+        until: None,
+        reason: Some("red \u{1b}[31m".to_owned()),
+    };
+    let error = apply(None, &edit, &load).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the policy would not load after the edit: a reason with control characters"
+    );
+}
+
+#[test]
 fn a_reason_joins_the_group_that_has_it_and_no_other() {
     let with = |text: &str, host: &str, reason: &str| {
         let edit = Edit::Add {
