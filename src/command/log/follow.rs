@@ -1,6 +1,7 @@
 //! New records as they are written, across rotations.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
@@ -32,6 +33,9 @@ impl Follow {
         let path =
             std::path::absolute(path).map_err(|error| record_file::unreadable(path, &error))?;
         let directory = path.parent().unwrap_or(&path).to_owned();
+        if !directory.try_exists().is_ok_and(|exists| exists) {
+            return Err(record_file::unreadable(&path, &ErrorKind::NotFound.into()));
+        }
         // One waiting change is as good as many: each leads to reading all there is.
         let (sender, changes) = sync_channel(1);
         let unwatchable =
@@ -91,7 +95,7 @@ impl Follow {
         let now = match fs::metadata(&self.path) {
             Ok(now) => now,
             // Between the two steps of a rotation.
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(false),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
             Err(error) => return Err(record_file::unreadable(&self.path, &error)),
         };
         let Some(lines) = lines else {
@@ -107,7 +111,7 @@ impl Follow {
     fn open(&self) -> Result<Option<Lines>, Problem> {
         match Lines::open(&self.path) {
             Ok(lines) => Ok(Some(lines)),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => Err(record_file::unreadable(&self.path, &error)),
         }
     }

@@ -33,6 +33,9 @@ fn no_record_is_said() {
     let bed = Bed::new();
     let problem = log(&bed, false).0.unwrap_err();
     assert_eq!(problem.exit(), Exit::Failed);
+    let path = bed.path("home/.local/state/moat/audit.jsonl");
+    let followed = Follow::start(&path).unwrap_err();
+    assert_eq!(followed.plain(), problem.plain());
     insta::assert_snapshot!(bed.hide(&problem.plain()), @"
     error: there is no record file `home/.local/state/moat/audit.jsonl`
     hint: `moat proxy` writes one, unless `--audit` says otherwise
