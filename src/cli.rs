@@ -93,12 +93,12 @@ fn refuse_planted(matches: &ArgMatches) -> Result<(), clap::Error> {
     let planted = proxy.value_source("audit") == Some(ValueSource::EnvVariable);
     let off = proxy
         .get_one::<proxy::Audit>("audit")
-        .is_some_and(|audit| *audit == proxy::Audit::Off);
+        .is_some_and(proxy::Audit::keeps_nothing);
     if planted && off {
         return Err(Cli::command().error(
             ErrorKind::InvalidValue,
-            "the environment variable `MOAT_AUDIT` cannot turn the record off; \
-             write `--audit off` on the command line",
+            "the environment variable `MOAT_AUDIT` cannot turn the record off or name a device; \
+             write `--audit` on the command line",
         ));
     }
     Ok(())

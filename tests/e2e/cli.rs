@@ -141,6 +141,10 @@ fn the_environment_sets_flags_but_does_not_turn_the_record_off() {
     let output = planted.env("MOAT_AUDIT", "off").output().unwrap();
     assert_eq!(code(&output), Some(64));
     assert!(stderr(&output).contains("cannot turn the record off"));
+    let mut device = home.command(&["proxy", "--listen", "127.0.0.1:0"]);
+    let output = device.env("MOAT_AUDIT", "/dev/null").output().unwrap();
+    assert_eq!(code(&output), Some(64));
+    assert!(stderr(&output).contains("cannot turn the record off"));
     let mut wrong = home.command(&["proxy"]);
     let output = wrong.env("MOAT_IDLE_TIMEOUT", "soon").output().unwrap();
     assert_eq!(code(&output), Some(64));

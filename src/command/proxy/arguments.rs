@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroUsize;
+use std::os::unix::fs::FileTypeExt;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
@@ -164,7 +165,7 @@ pub(crate) struct Arguments {
     ///
     /// One JSON line for each decision and each end of a connection.
     /// A file is rotated at 64 MiB, 8 are kept.
-    /// The environment variable can name a place but not turn records off.
+    /// The environment variable can name a place but not turn records off, nor name a device.
     #[arg(
         long,
         value_name = "FILE|-|off",
@@ -220,6 +221,20 @@ pub(crate) enum Audit {
     File(PathBuf),
     Stdout,
     Off,
+}
+
+impl Audit {
+    /// Whether nobody could read the records later: none are written, or to a device.
+    pub(crate) fn keeps_nothing(&self) -> bool {
+        match self {
+            Self::Off => true,
+            Self::Stdout => false,
+            Self::File(path) => std::fs::metadata(path).is_ok_and(|metadata| {
+                let kind = metadata.file_type();
+                kind.is_char_device() || kind.is_block_device()
+            }),
+        }
+    }
 }
 
 /// The two choices of `--audit-on-failure`.

@@ -142,4 +142,7 @@ fn the_record_goes_to_a_file_to_standard_output_or_nowhere() {
     ] {
         assert_eq!(parse(&["--audit", text]).unwrap().audit, Some(expected));
     }
+    let keeps_nothing = |text| parse_audit(text).unwrap().keeps_nothing();
+    assert!(keeps_nothing("off") && keeps_nothing("/dev/null"));
+    assert!(!keeps_nothing("-") && !keeps_nothing("none.jsonl") && !keeps_nothing("Cargo.toml"));
 }
