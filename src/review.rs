@@ -1,5 +1,6 @@
 //! Shows a change to a policy and asks whether it is meant.
 
+use std::collections::HashSet;
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::Path;
 use std::time::SystemTime;
@@ -9,8 +10,9 @@ use moat_policy::diagnostic::Diagnostic;
 use moat_policy::lint::lint;
 use similar::TextDiff;
 
+use crate::context::Context;
 use crate::output::{Output, printable};
-use crate::problem::Problem;
+use crate::problem::{self, Problem};
 use crate::rewrite::{Lock, Rewrite};
 
 /// Whether `--yes` stands on the command line.
@@ -43,8 +45,30 @@ pub(crate) fn at_terminal() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
+/// Shows what a new text changes and what is to be looked at in it, asks, and writes it.
+pub(crate) fn put(
+    file: Rewrite,
+    text: &str,
+    yes: Yes,
+    context: &mut Context<'_>,
+) -> Result<Answer, Problem> {
+    show(context.output, &file, text);
+    problem::report_findings(&new_findings(&file, text, context.now));
+    let path = file.path().to_owned();
+    let answer = consent(yes, &path)?;
+    match answer {
+        Answer::No => context.output.line("nothing was changed"),
+        Answer::Yes => {
+            file.write(text)?;
+            let path = path.display();
+            context.output.line(format_args!("wrote {path}"));
+        }
+    }
+    Ok(answer)
+}
+
 /// Writes the difference that a new text makes.
-pub(crate) fn show(output: &mut Output, file: &Rewrite, text: &str) {
+fn show(output: &mut Output, file: &Rewrite, text: &str) {
     let before = file.text().unwrap_or_default();
     for line in difference(file.path(), before, text).lines() {
         output.line(line);
@@ -53,24 +77,26 @@ pub(crate) fn show(output: &mut Output, file: &Rewrite, text: &str) {
 }
 
 /// What is to be looked at in a new text and was not in the old one.
-pub(crate) fn new_findings(file: &Rewrite, text: &str, now: SystemTime) -> Vec<Diagnostic> {
+fn new_findings(file: &Rewrite, text: &str, now: SystemTime) -> Vec<Diagnostic> {
     let of = |text: &str| {
         let input = file.layer(text);
         compile(vec![input]).map_or_else(|problems| problems, |compiled| lint(&compiled, now))
     };
     let old = file.text().map(of).unwrap_or_default();
+    let known: HashSet<_> = old.iter().map(about).collect();
     let mut new = of(text);
-    new.retain(|finding| !old.iter().any(|other| same(finding, other)));
+    new.retain(|finding| !known.contains(&about(finding)));
     new
 }
 
-/// Places move with every line that comes before them, and so do messages that name one.
-fn same(one: &Diagnostic, other: &Diagnostic) -> bool {
-    one.code == other.code && one.source.slice(one.span) == other.source.slice(other.span)
+/// What a finding says of which text. Places move with every line that comes before them, and so
+/// do messages that name one.
+fn about(finding: &Diagnostic) -> (&str, &str) {
+    (finding.code, finding.source.slice(finding.span))
 }
 
 /// Asks whether the change is meant, unless `--yes` said so.
-pub(crate) fn consent(yes: Yes, path: &Path) -> Result<Answer, Problem> {
+fn consent(yes: Yes, path: &Path) -> Result<Answer, Problem> {
     if yes == Yes::Given {
         return Ok(Answer::Yes);
     }

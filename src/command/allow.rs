@@ -21,7 +21,7 @@ use crate::exit::Exit;
 use crate::layers::Layers;
 use crate::places::MACHINE_POLICY;
 use crate::policy_file::{self, Custody};
-use crate::problem::{self, Problem};
+use crate::problem::Problem;
 use crate::review::{self, Answer, Yes};
 use crate::rewrite::Rewrite;
 
@@ -131,16 +131,9 @@ fn run(section: Section, wanted: Wanted, context: &mut Context<'_>) -> Result<Ex
     let Some(text) = outcome.text else {
         return Ok(Exit::Ok);
     };
-    review::show(context.output, &file, &text);
-    problem::report_findings(&review::new_findings(&file, &text, context.now));
-    if review::consent(yes, &path)? == Answer::No {
-        context.output.line("nothing was changed");
+    if review::put(file, &text, yes, context)? == Answer::No {
         return Ok(Exit::Failed);
     }
-    file.write(&text)?;
-    context
-        .output
-        .line(format_args!("wrote {}", path.display()));
     refusal::note_other_policies(&path, &context.places)?;
     if section == Section::Allow && !wanted.remove {
         let named: Vec<PathBuf> = wanted.policy.into_iter().collect();

@@ -67,17 +67,10 @@ pub(crate) fn run(arguments: Arguments, context: &mut Context<'_>) -> Result<Exi
             return Ok(Exit::Failed);
         }
     };
-    review::show(context.output, &file, &text);
-    problem::report_findings(&review::new_findings(&file, &text, context.now));
-    if review::consent(yes, &path)? == Answer::No {
-        context.output.line("nothing was changed");
-        return Ok(Exit::Failed);
-    }
-    file.write(&text)?;
-    context
-        .output
-        .line(format_args!("wrote {}", path.display()));
-    Ok(Exit::Ok)
+    Ok(match review::put(file, &text, yes, context)? {
+        Answer::Yes => Exit::Ok,
+        Answer::No => Exit::Failed,
+    })
 }
 
 /// The copy that the editor works on; removed at the end.
