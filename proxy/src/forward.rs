@@ -6,6 +6,7 @@
 mod body;
 mod exchange;
 mod fields;
+mod held;
 mod order;
 
 use std::rc::Rc;

@@ -81,6 +81,11 @@ impl<S> Gate<S> {
         self.drained
     }
 
+    /// The stream that it stands in front of.
+    pub(crate) fn stream(&self) -> &S {
+        &self.stream
+    }
+
     /// The stream, and what was read behind the message.
     pub(crate) fn into_inner(self) -> (S, BytesMut) {
         (self.stream, self.bytes)

@@ -1,10 +1,12 @@
 //! The client's end of a connection, whatever listener it came in by.
 
 use std::io;
+use std::os::fd::AsFd as _;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
@@ -32,6 +34,19 @@ impl ClientStream {
         };
         // A socket that refuses this is closed in the ordinary way.
         let _ = SockRef::from(stream).set_linger(Some(Duration::ZERO));
+    }
+
+    /// Whether the other end is gone for good: it reset the connection or, on a Unix socket, closed
+    /// it. One that has only ended its own sending still listens.
+    pub(crate) fn is_gone(&self) -> bool {
+        let socket = match self {
+            Self::Tcp(stream) => stream.as_fd(),
+            Self::Tls(stream) => stream.get_ref().0.as_fd(),
+            Self::Unix(stream) => stream.as_fd(),
+        };
+        let mut asked = PollFd::from_borrowed_fd(socket, PollFlags::empty());
+        let answer = poll(std::slice::from_mut(&mut asked), Some(&Timespec::default()));
+        answer.is_ok() && asked.revents().intersects(PollFlags::ERR | PollFlags::HUP)
     }
 
     /// Writes what the socket takes at once and closes. What the client has sent already is read
@@ -105,5 +120,47 @@ impl AsyncWrite for ClientStream {
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         each!(self, stream => Pin::new(stream).poll_shutdown(cx))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use socket2::SockRef;
+    use tokio::io::AsyncReadExt as _;
+    use tokio::io::AsyncWriteExt as _;
+    use tokio::net::UnixStream;
+
+    use super::ClientStream;
+    use crate::testing::{client, local};
+
+    #[test]
+    fn a_client_that_stopped_sending_is_there_until_it_resets() {
+        local(async {
+            let (mut near, mut far) = client().await;
+            assert!(!near.is_gone());
+            far.shutdown().await.unwrap();
+            assert_eq!(near.read(&mut [0]).await.unwrap(), 0);
+            assert!(!near.is_gone());
+            let now = Some(Duration::ZERO);
+            SockRef::from(&far).set_linger(now).unwrap();
+            drop(far);
+            while !near.is_gone() {
+                tokio::task::yield_now().await;
+            }
+        });
+    }
+
+    #[test]
+    fn a_closed_unix_client_is_gone() {
+        local(async {
+            let (near, mut far) = UnixStream::pair().unwrap();
+            let near = ClientStream::Unix(near);
+            far.shutdown().await.unwrap();
+            assert!(!near.is_gone());
+            drop(far);
+            assert!(near.is_gone());
+        });
     }
 }

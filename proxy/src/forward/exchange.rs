@@ -7,6 +7,7 @@ use std::future::{Future as _, poll_fn};
 use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::task::{Poll, ready};
+use std::time::Duration;
 
 use hyper::body::Incoming;
 use hyper::client::conn::http1::Parts;
@@ -21,6 +22,7 @@ use tokio::time::Instant;
 
 use super::body::{Download, Moved, Upload};
 use super::fields::{self, Switch};
+use super::held::Held;
 use super::{Answer, Client, Order, order};
 use crate::authorize::{self, Checked, Permit, Ticket};
 use crate::gate::Gate;
@@ -35,6 +37,8 @@ use crate::{connect, linger};
 
 /// What hyper may buffer of a response that the client is slow to take.
 const MAX_BUFFERED: usize = 64 * 1024;
+/// How often to look whether the client is still there.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// What the client's and the upstream's half of an exchange share. Dropping it writes the close
 /// record, so that an exchange that is cut anywhere has one.
@@ -79,6 +83,8 @@ enum Stop {
     Broken,
     /// Nothing moved for too long.
     Stalled,
+    /// The client has left.
+    Gone,
     /// The proxy's time is over.
     Cut,
 }
@@ -135,7 +141,7 @@ impl Exchange {
         let head = std::mem::take(&mut order.head);
         let gate = Gate::new(stream, head, &bytes, order.body);
         drop(bytes);
-        let (mut gate, stop) = self.serve(gate, &order).await;
+        let (mut gate, stop) = self.serve(gate, &order).await?;
         let fault = gate.take_fault();
         let refusal = fault.clone().or_else(|| self.failure.take());
         self.end.set(self.ending(stop, refusal.as_ref()));
@@ -156,7 +162,7 @@ impl Exchange {
         }
         self.close();
         let refusal = match stop {
-            Stop::Cut => return None,
+            Stop::Cut | Stop::Gone => return None,
             Stop::Stalled => Some(Refusal::stalled()),
             Stop::Done => refusal,
             Stop::Broken => refusal.or_else(|| {
@@ -197,7 +203,8 @@ impl Exchange {
         self: &Rc<Self>,
         gate: Gate<ClientStream>,
         order: &Order,
-    ) -> (Gate<ClientStream>, Stop) {
+    ) -> Option<(Gate<ClientStream>, Stop)> {
+        let gate = Held::new(gate);
         let switch = if order.websocket {
             Switch::WebSocket
         } else {
@@ -216,9 +223,10 @@ impl Exchange {
             .auto_date_header(false)
             .preserve_header_case(true)
             .header_read_timeout(None)
-            .serve_connection(TokioIo::new(gate), service);
+            .serve_connection(TokioIo::new(gate.clone()), service);
         let limit = self.worker.config().timeouts.idle;
-        let mut idle = pin!(tokio::time::sleep(limit));
+        let mut since = Instant::now();
+        let mut next = pin!(tokio::time::sleep(limit.min(LOOK)));
         let mut over = pin!(self.worker.drain().over());
         let mut before = self.progress();
         let stop = poll_fn(|cx| {
@@ -233,17 +241,23 @@ impl Exchange {
                 return Poll::Ready(Stop::Cut);
             }
             loop {
-                ready!(idle.as_mut().poll(cx));
-                let now = self.progress();
-                if now == before {
+                ready!(next.as_mut().poll(cx));
+                if gate.is_client_gone() {
+                    return Poll::Ready(Stop::Gone);
+                }
+                let (now, moved) = (Instant::now(), self.progress());
+                if moved != before {
+                    (since, before) = (now, moved);
+                }
+                if now >= since + limit {
                     return Poll::Ready(Stop::Stalled);
                 }
-                before = now;
-                idle.as_mut().reset(Instant::now() + limit);
+                next.as_mut().reset((now + LOOK).min(since + limit));
             }
         })
         .await;
-        (connection.into_parts().io.into_inner(), stop)
+        drop(connection);
+        Some((gate.into_gate()?, stop))
     }
 
     fn progress(&self) -> (u64, u64, bool) {
@@ -326,6 +340,7 @@ impl Exchange {
         match (stop, refusal) {
             (Stop::Cut, _) => (Cause::Shutdown, EndedBy::Moat),
             (Stop::Stalled, _) => (Cause::Timeout, EndedBy::Moat),
+            (Stop::Gone, _) => (Cause::Client, EndedBy::Client),
             (_, Some(refusal)) if refusal.cause == Cause::Upstream => {
                 (Cause::Upstream, EndedBy::Upstream)
             }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use moat_policy::record::{Actor, Cause, EndedBy, Event};
+use socket2::SockRef;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
@@ -677,6 +678,46 @@ fn opens_a_tunnel_on_a_connection_that_served_a_request() {
             String::from_utf8_lossy(wanted)
         );
         assert_eq!(origin.seen().len(), 2);
+    });
+}
+
+#[test]
+fn lets_go_of_an_origin_when_the_client_has_left() {
+    local(async {
+        let (worker, records) = stage();
+        let (listener, address) = testing::listener().await;
+        let (mut client, task) = connect(&worker).await;
+        let request = get(&address, "/", "");
+        client.write_all(request.as_bytes()).await.unwrap();
+        let (mut upstream, _) = listener.accept().await.unwrap();
+        read_head(&mut upstream).await.unwrap();
+        SockRef::from(&client)
+            .set_linger(Some(Duration::ZERO))
+            .unwrap();
+        drop(client);
+        task.await.unwrap();
+        assert_eq!(upstream.read(&mut [0]).await.unwrap(), 0);
+        let close = records.take().pop().unwrap();
+        assert_eq!((close.event, close.cause), (Event::Close, Cause::Client));
+        assert_eq!(close.traffic.unwrap().ended_by, EndedBy::Client);
+    });
+}
+
+#[test]
+fn answers_a_client_that_only_stopped_sending() {
+    local(async {
+        let (worker, _records) = stage();
+        let (listener, address) = testing::listener().await;
+        let (mut client, _task) = connect(&worker).await;
+        let request = get(&address, "/", "Connection: close\r\n");
+        client.write_all(request.as_bytes()).await.unwrap();
+        client.shutdown().await.unwrap();
+        let (mut upstream, _) = listener.accept().await.unwrap();
+        read_head(&mut upstream).await.unwrap();
+        upstream.write_all(&ok("")).await.unwrap();
+        let mut answer = String::new();
+        client.read_to_string(&mut answer).await.unwrap();
+        assert!(answer.ends_with("ok"), "{answer}");
     });
 }
 

@@ -6,14 +6,21 @@ use std::net::{SocketAddr, TcpListener};
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+use socket2::{Domain, Protocol, SockAddr, Socket, TcpKeepalive, Type};
 
 use super::{Share, tls};
 use crate::config::{ListenAddress, ServerTls};
 use crate::error::BindError;
 
 const BACKLOG: i32 = 4096;
+/// A client that is silent for so long is asked by the kernel whether it is still there: one that
+/// left without a word answers with a reset or not at all.
+const KEEPALIVE: TcpKeepalive = TcpKeepalive::new()
+    .with_time(Duration::from_mins(1))
+    .with_interval(Duration::from_secs(15))
+    .with_retries(4);
 
 /// Binds what is wanted: the address with its real port, and a share for each worker.
 pub(crate) fn every(
@@ -110,6 +117,8 @@ fn inet(address: SocketAddr, sharing: Sharing) -> io::Result<Socket> {
     if sharing == Sharing::Workers {
         socket.set_reuse_port(true)?;
     }
+    // Clients' sockets have it from the listener.
+    socket.set_tcp_keepalive(&KEEPALIVE)?;
     socket.bind(&address.into())?;
     socket.listen(BACKLOG)?;
     Ok(socket)
