@@ -178,7 +178,7 @@ fn ignored(document: &Document, allows: Allows) -> Option<Diagnostic> {
         Allows::Untrusted => (
             code::UNTRUSTED_ALLOW,
             "nobody has trusted this file",
-            "`moat trust` lets them count for this project",
+            "read them, and `moat allow` what you agree with",
         ),
         Allows::Exclusive => (
             code::EXCLUSIVE_ALLOW,

@@ -29,7 +29,7 @@ fn allows_that_do_not_count_are_reported() {
     let compiled = compile(vec![input(Origin::UntrustedProject, ALLOW)]).unwrap();
     insta::assert_snapshot!(join(&compiled.warnings), @"
     UntrustedProject.yaml:2:14: warning[L001]: 2 allow groups do not count: nobody has trusted this file
-      help: `moat trust` lets them count for this project
+      help: read them, and `moat allow` what you agree with
     ");
     let machine = input(Origin::Machine, "exclusive: true");
     let user = input(Origin::User, "allow: [{id: a, net: [a.test]}]");

@@ -111,7 +111,7 @@ codes! {
         "Names are found by their last labels and by what is literal around one `*`. Of the patterns without either, such as `api-*` or `a*b*c.example`, 1,000 are taken.";
     UNTRUSTED_ALLOW = "L001":
         "The allow groups of a project's file do not count, because nobody has trusted the file."
-        "A project's file comes with code that nobody may have read, so without trust it can only make things stricter. `moat trust` lets its allow groups count, until the file changes.";
+        "A project's file comes with code that nobody may have read, so it can only make things stricter. What you agree with belongs into a policy of your own: `moat allow` writes it there.";
     EXCLUSIVE_ALLOW = "L002":
         "Allow groups do not count, because the machine's policy is exclusive."
         "The machine's file says `exclusive: true`: its own allow groups are the only ones.";
