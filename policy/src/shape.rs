@@ -213,6 +213,7 @@ impl Check<'_> {
         let expected = shape.describe();
         let help = match (shape, node.text()) {
             (Shape::List(_), Some(text)) => format!("write `[{}]`", shorten(text)),
+            (Shape::Map([first, ..]), _) => format!("write keys and values, `{}: …`", first.name),
             (Shape::Choice(words), Some(text)) => match nearest(text, words.iter().copied()) {
                 Some(word) => format!("did you mean `{word}`?"),
                 None => format!("write {expected}"),

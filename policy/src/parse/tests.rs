@@ -185,7 +185,7 @@ fn a_file_has_a_known_version() {
     ");
     insta::assert_snapshot!(problems("- version: 1\n"), @"
     p.yaml:1:1: error[P013]: the policy is a list, not a mapping
-      help: write a mapping
+      help: write keys and values, `version: …`
     ");
     insta::assert_snapshot!(problems("version: 1\nallow: []\n"), @"fine");
 }
@@ -338,9 +338,9 @@ ask:
     p.yaml:4:8: error[P013]: `allow` is a mapping, not a list
       help: write a list
     p.yaml:6:5: error[P013]: a list item is `a.test`, not a mapping
-      help: write a mapping
+      help: write keys and values, `id: …`
     p.yaml:8:20: error[P013]: a list item is a list, not a mapping
-      help: write a mapping
+      help: write keys and values, `preset: …`
     p.yaml:8:39: error[P013]: `reason` is a list, not a text
       help: write a text
     ");
