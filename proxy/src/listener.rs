@@ -74,13 +74,11 @@ impl Listener {
         match self {
             Self::Tcp(listener) => {
                 let (stream, peer) = listener.accept().await?;
-                drop(stream.set_nodelay(true));
                 let stream = ClientStream::Tcp(stream);
                 Ok((Accepted::Plain(stream), Cow::Owned(peer.to_string())))
             }
             Self::Tls(listener, acceptor) => {
                 let (stream, peer) = listener.accept().await?;
-                drop(stream.set_nodelay(true));
                 let accepted = Accepted::Tls(stream, acceptor.clone());
                 Ok((accepted, Cow::Owned(peer.to_string())))
             }

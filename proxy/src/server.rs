@@ -132,7 +132,7 @@ impl Server {
         note(&shared, Event::Start);
         let (phase, phases) = watch::channel(Phase::Running);
         let (recheck, rechecks) = watch::channel(1);
-        let (ends, ended) = mpsc::channel(1);
+        let (gone, ended) = mpsc::channel(1);
         let orders = Orders {
             phase: phases,
             recheck: rechecks,
@@ -140,7 +140,7 @@ impl Server {
         let mut threads = Vec::new();
         for (index, shares) in self.shares.into_iter().enumerate() {
             let (shared, orders) = (Arc::clone(&shared), orders.clone());
-            let ends = Ends(ends.clone());
+            let ends = Ends(gone.clone());
             let thread = std::thread::Builder::new()
                 .name(format!("moat-{index}"))
                 .spawn(move || {
@@ -150,13 +150,10 @@ impl Server {
                 .map_err(|source| failed("a worker thread", source))?;
             threads.push(thread);
         }
-        drop((ends, orders));
-        let Signals {
-            hangups,
-            ends: told,
-        } = self.signals;
+        drop((gone, orders));
+        let Signals { hangups, ends } = self.signals;
         let reloader = Reloader::new(Arc::clone(&shared), self.source, self.prints, recheck);
-        runtime.block_on(async {
+        let told = runtime.block_on(async {
             let admin = async {
                 match self.admin {
                     None => std::future::pending().await,
@@ -164,21 +161,25 @@ impl Server {
                 }
             };
             tokio::select! {
-                ended = until_told(&phase, &shared, told, ended) => ended,
+                ended = until_told(&phase, &shared, ends, ended) => ended,
                 never = admin => match never? {},
                 never = reloader.run(hangups) => match never {},
                 () = shared.interfaces.follow() => Ok(()),
             }
-        })?;
-        for thread in threads {
-            thread.join().map_err(|_| RunError::WorkerEnded)??;
-        }
+        });
+        // However it ended: workers end when nobody can tell them more, and the record is whole.
+        drop(phase);
+        let joined = threads.into_iter().map(|thread| {
+            let joined = thread.join().map_err(|_| RunError::WorkerEnded);
+            joined.and_then(std::convert::identity)
+        });
+        let ended = joined.fold(told, Result::and);
         note(&shared, Event::Stop);
         audit.close();
         for socket in self.sockets {
             socket.remove();
         }
-        Ok(())
+        ended
     }
 }
 

@@ -58,7 +58,7 @@ async fn carry(worker: &Worker, open: Entered<'_>, ends: Ends, opening: Opening)
     let _counted = worker.meter().tunnel();
     let (end, mut client) = {
         let allowed = |target: &_| authorize::allows(worker, open.ticket(), target);
-        let relay = Relay::new(&open, ends, opening, &allowed);
+        let relay = Relay::new(&open, ends, opening, worker.meter(), &allowed);
         relay.run(worker.config().timeouts).await
     };
     if let Some(refusal) = &end.refusal {

@@ -11,6 +11,7 @@ use std::time::{Duration, SystemTime};
 use arc_swap::ArcSwap;
 use moat_policy::policy::Policy;
 use tokio::sync::watch;
+use tokio::task::JoinSet;
 
 use crate::authorize;
 use crate::config::Config;
@@ -180,11 +181,10 @@ pub(crate) async fn run(
     orders: Orders,
 ) -> io::Result<()> {
     let worker = Rc::new(Worker::new(shared, index)?);
-    let mut acceptors = Vec::new();
+    let mut acceptors = JoinSet::new();
     for share in shares {
         let listener = share.activate()?;
-        let accepting = listener::run(Rc::clone(&worker), listener);
-        acceptors.push(tokio::task::spawn_local(accepting));
+        acceptors.spawn_local(listener::run(Rc::clone(&worker), listener));
     }
     worker.shared.stage.accepts();
     let Orders {
@@ -198,12 +198,14 @@ pub(crate) async fn run(
                 break;
             }
             Ok(()) = recheck.changed() => hold_to_policy(&worker),
+            // A worker that no longer accepts would leave its share of the clients waiting.
+            Some(_) = acceptors.join_next() => {
+                return Err(io::Error::other("a listener stopped"));
+            }
         }
     }
     worker.drain.begin();
-    for acceptor in acceptors {
-        drop(acceptor.await);
-    }
+    while acceptors.join_next().await.is_some() {}
     tokio::select! {
         () = worker.drain.empty() => return Ok(()),
         phase = phases.wait_for(|phase| *phase == Phase::Cut) => drop(phase),

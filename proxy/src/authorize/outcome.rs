@@ -79,7 +79,6 @@ pub(crate) fn closed(
         ..close(permit, cause, traffic)
     };
     let _ = worker.recorder().push(entry); // The recorder counts what is lost.
-    worker.meter().moved(up, down);
     if is_upstreams(cause) {
         worker.meter().failed(cause);
     }

@@ -11,16 +11,40 @@ use hyper::body::Incoming;
 
 use super::fields;
 use crate::pool::{Key, Pool, Upstream};
+use crate::worker::Worker;
 
 /// What has moved in one exchange.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Moved {
+    worker: Rc<Worker>,
     /// Bytes of the request's body.
     pub(super) up: Cell<u64>,
     /// Bytes of the response's body.
     pub(super) down: Cell<u64>,
     /// Whether the response's body broke off.
     pub(super) broke: Cell<bool>,
+}
+
+impl Moved {
+    /// Nothing has.
+    pub(super) fn new(worker: &Rc<Worker>) -> Self {
+        Self {
+            worker: Rc::clone(worker),
+            up: Cell::new(0),
+            down: Cell::new(0),
+            broke: Cell::new(false),
+        }
+    }
+
+    fn add_up(&self, count: u64) {
+        self.up.set(self.up.get().saturating_add(count));
+        self.worker.meter().moved(count, 0);
+    }
+
+    fn add_down(&self, count: u64) {
+        self.down.set(self.down.get().saturating_add(count));
+        self.worker.meter().moved(0, count);
+    }
 }
 
 /// A request's body on its way to the origin.
@@ -45,7 +69,9 @@ impl Body for Upload {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
         let frame = ready!(Pin::new(&mut self.body).poll_frame(cx));
-        Poll::Ready(frame.map(|frame| frame.map(|frame| pass(frame, &self.moved.up))))
+        Poll::Ready(
+            frame.map(|frame| frame.map(|frame| pass(frame, |count| self.moved.add_up(count)))),
+        )
     }
 
     fn is_end_stream(&self) -> bool {
@@ -96,7 +122,9 @@ impl Body for Download {
             Some(Err(_)) => self.moved.broke.set(true),
             Some(Ok(_)) => {}
         }
-        Poll::Ready(frame.map(|frame| frame.map(|frame| pass(frame, &self.moved.down))))
+        Poll::Ready(
+            frame.map(|frame| frame.map(|frame| pass(frame, |count| self.moved.add_down(count)))),
+        )
     }
 
     fn is_end_stream(&self) -> bool {
@@ -118,10 +146,9 @@ impl Drop for Download {
     }
 }
 
-fn pass(frame: Frame<Bytes>, moved: &Cell<u64>) -> Frame<Bytes> {
+fn pass(frame: Frame<Bytes>, count: impl FnOnce(u64)) -> Frame<Bytes> {
     if let Some(data) = frame.data_ref() {
-        let count = u64::try_from(data.len()).unwrap_or(u64::MAX);
-        moved.set(moved.get().saturating_add(count));
+        count(u64::try_from(data.len()).unwrap_or(u64::MAX));
         return frame;
     }
     match frame.into_trailers() {

@@ -122,7 +122,7 @@ impl Exchange {
             ticket: RefCell::new(Some(ticket)),
             upstream: RefCell::new(Some(upstream)),
             reused,
-            moved: Rc::default(),
+            moved: Rc::new(Moved::new(worker)),
             failure: RefCell::default(),
             answered: Cell::new(false),
             switched: RefCell::default(),

@@ -117,8 +117,9 @@ fn inet(address: SocketAddr, sharing: Sharing) -> io::Result<Socket> {
     if sharing == Sharing::Workers {
         socket.set_reuse_port(true)?;
     }
-    // Clients' sockets have it from the listener.
+    // Accepted connections inherit both, so that they cost no call for each.
     socket.set_tcp_keepalive(&KEEPALIVE)?;
+    socket.set_tcp_nodelay(true)?;
     socket.bind(&address.into())?;
     socket.listen(BACKLOG)?;
     Ok(socket)

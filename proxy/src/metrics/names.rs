@@ -26,7 +26,7 @@ names! {
     ACCEPT_ERRORS = "moat_accept_errors_total" [] "Failures to accept a client, mostly for want of file descriptors.";
     AUDIT_FAILING = "moat_audit_failing" [] "1 while the record cannot be written.";
     BUILD_INFO = "moat_build_info" ["version"] "1, with the version as a label.";
-    BYTES = "moat_bytes_total" ["direction"] "Bytes carried by requests that have ended: up to upstreams, down to clients.";
+    BYTES = "moat_bytes_total" ["direction"] "Bytes carried in tunnels and bodies: up to upstreams, down to clients.";
     CONNECTIONS = "moat_connections_total" ["effect", "protocol"] "Decisions, by protocol and by what the policy said. A tunnel that is refused after it was allowed, for its server name, counts as both.";
     CONNECTIONS_ACTIVE = "moat_connections_active" [] "Client connections open now.";
     CONNECTIONS_LIMIT = "moat_connections_limit" [] "Client connections that may be open at a time.";

@@ -1,6 +1,7 @@
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -16,6 +17,7 @@ use tokio::sync::mpsc;
 use super::{Bound, Server, Signals};
 use crate::config::{AuditOnFailure, AuditTo, Config, ListenAddress, ServerTls};
 use crate::error::RunError;
+use crate::listener::Share;
 use crate::source::{LoadError, PolicySource};
 use crate::testing;
 
@@ -371,6 +373,42 @@ fn rechecking_cuts_the_tunnels_that_a_new_policy_refuses() {
     proxy.wait_for("/metrics", "\nmoat_tunnels_active 0\n");
     let records = proxy.stop();
     assert_eq!(close(&records).cause, Cause::Shutdown);
+}
+
+#[test]
+fn the_bytes_of_a_tunnel_are_counted_while_it_is_open() {
+    let proxy = Proxy::start(|_, _| {});
+    let (mut client, mut upstream) = tunnel(&proxy);
+    upstream.write_all(b"hello").unwrap();
+    proxy.wait_for("/metrics", "\nmoat_bytes_total{direction=\"down\"} 5\n");
+    client.write_all(b"hi").unwrap();
+    proxy.wait_for("/metrics", "\nmoat_bytes_total{direction=\"up\"} 2\n");
+    drop((client, upstream));
+    proxy.stop();
+}
+
+#[test]
+fn a_worker_that_cannot_work_ends_the_proxy_with_its_record_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let policy = folder.path().join("policy.yaml");
+    fs::write(&policy, POLICY).unwrap();
+    let mut config = testing::config();
+    config.audit = AuditTo::File(folder.path().join("audit.jsonl"));
+    let (_end, ends) = mpsc::channel(1);
+    let (_hangup, hangups) = mpsc::channel(1);
+    let signals = || Ok(Signals { hangups, ends });
+    let source = Arc::new(Source(policy.clone()));
+    let mut server = Server::bind_with(config, source, None, signals).unwrap();
+    // A file cannot be waited for, so that this listener cannot be set up.
+    let broken = TcpListener::from(OwnedFd::from(fs::File::open(policy).unwrap()));
+    broken.set_nonblocking(true).unwrap();
+    server.shares[0].push(Share::Tcp(broken));
+    assert!(server.run().is_err());
+    let text = fs::read_to_string(folder.path().join("audit.jsonl")).unwrap();
+    assert!(
+        text.trim_end().lines().last().unwrap().contains("\"stop\""),
+        "{text}"
+    );
 }
 
 #[test]

@@ -17,6 +17,7 @@ use super::open::Entered;
 use super::{Ends, Opening};
 use crate::config::Timeouts;
 use crate::greeting::{self, Greeting};
+use crate::metrics::Meter;
 use crate::refusal::Refusal;
 use crate::stream::ClientStream;
 
@@ -53,6 +54,9 @@ pub(super) struct Relay<'t> {
     up: Direction,
     down: Direction,
     gate: Option<Gate>,
+    meter: &'t Meter,
+    /// How much of what moved is counted, up and down.
+    counted: (u64, u64),
     /// Whether a name other than the target's is allowed.
     allowed: &'t dyn Fn(&Target) -> bool,
     /// Who came to its end first.
@@ -71,6 +75,7 @@ impl<'t> Relay<'t> {
         open: &'t Entered<'t>,
         ends: Ends,
         opening: Opening,
+        meter: &'t Meter,
         allowed: &'t dyn Fn(&Target) -> bool,
     ) -> Self {
         let (mut up, mut down) = (Direction::new(), Direction::new());
@@ -94,6 +99,8 @@ impl<'t> Relay<'t> {
             up,
             down,
             gate,
+            meter,
+            counted: (0, 0),
             allowed,
             first: None,
             active,
@@ -117,7 +124,9 @@ impl<'t> Relay<'t> {
             return Poll::Ready(self.end(EndedBy::Moat, Cause::Shutdown, None));
         }
         let before = self.progress();
-        match self.poll_both(cx) {
+        let both = self.poll_both(cx);
+        self.count();
+        match both {
             Poll::Ready(Ok(())) => {
                 let by = self.first.unwrap_or(EndedBy::Client);
                 return Poll::Ready(self.end(by, Cause::Done, None));
@@ -132,6 +141,17 @@ impl<'t> Relay<'t> {
             self.active = Instant::now();
         }
         self.poll_time(cx, timer, limits)
+    }
+
+    /// Counts what has moved since the last call: a tunnel may live for days.
+    fn count(&mut self) {
+        let moved = (self.up.moved(), self.down.moved());
+        if moved != self.counted {
+            let (up, down) = self.counted;
+            let (up, down) = (moved.0.saturating_sub(up), moved.1.saturating_sub(down));
+            self.meter.moved(up, down);
+            self.counted = moved;
+        }
     }
 
     /// A number that changes whenever a byte has moved.

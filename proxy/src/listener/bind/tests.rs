@@ -22,6 +22,15 @@ fn gives_every_worker_a_socket_on_the_same_port() {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "a client, not the proxy")]
+fn clients_are_answered_without_delay() {
+    let sockets = tcp(loopback(), 1).unwrap();
+    let _client = std::net::TcpStream::connect(sockets[0].local_addr().unwrap()).unwrap();
+    sockets[0].set_nonblocking(false).unwrap();
+    assert!(sockets[0].accept().unwrap().0.nodelay().unwrap());
+}
+
+#[test]
 fn a_port_that_somebody_holds_is_in_use_even_if_they_would_share_it() {
     let sockets = tcp(loopback(), 1).unwrap();
     let taken = sockets[0].local_addr().unwrap();
