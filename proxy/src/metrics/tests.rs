@@ -66,6 +66,19 @@ fn every_metric_is_documented_with_its_labels_and_meaning() {
 }
 
 #[test]
+fn the_manual_and_its_alerts_name_no_other_metric() {
+    let is_part = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+    let words = DOCUMENTED.split(|letter| !is_part(letter));
+    let mut count = 0;
+    for word in words.filter(|word| word.starts_with("moat_")) {
+        let name = word.strip_suffix("_bucket").unwrap_or(word);
+        assert!(names::ALL.iter().any(|known| known.text == name), "{word}");
+        count += 1;
+    }
+    assert!(count > names::ALL.len(), "the alerts use some");
+}
+
+#[test]
 fn names_keep_to_the_rules_of_prometheus() {
     let text = scrape(&shared(1));
     for name in names::ALL {
