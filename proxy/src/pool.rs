@@ -3,6 +3,8 @@
 //! A connection is found again only for the same host, port and policy generation, and only if its
 //! address was judged anew for the request that takes it.
 
+mod socket;
+
 use std::cell::RefCell;
 use std::net::IpAddr;
 use std::rc::Rc;
@@ -17,6 +19,7 @@ use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
+pub(crate) use self::socket::OriginSocket;
 use crate::forward::Upload;
 use crate::metrics::{IdleUpstream, Meter};
 use crate::refusal::Refusal;
@@ -47,7 +50,7 @@ pub(crate) struct Upstream {
     /// The address it is connected to.
     pub(crate) address: IpAddr,
     /// Gives the bare connection after a switch of protocols.
-    pub(crate) switched: oneshot::Receiver<Parts<TokioIo<TcpStream>>>,
+    pub(crate) switched: oneshot::Receiver<Parts<TokioIo<OriginSocket>>>,
 }
 
 impl Upstream {
@@ -56,7 +59,7 @@ impl Upstream {
         let (sender, connection) = http1::Builder::new()
             .preserve_header_case(true)
             .max_headers(MAX_HEADERS)
-            .handshake(TokioIo::new(stream))
+            .handshake(TokioIo::new(OriginSocket::new(stream)))
             .await
             .map_err(|_| Refusal::upstream("the origin's connection cannot be used"))?;
         let (switch, switched) = oneshot::channel();

@@ -16,7 +16,6 @@ use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 use moat_policy::record::{Cause, EndedBy};
-use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
@@ -28,7 +27,7 @@ use crate::authorize::{self, Checked, Permit, Ticket};
 use crate::gate::Gate;
 use crate::head::{Framing, MAX_HEAD, MAX_HEADERS, Version};
 use crate::id::EventId;
-use crate::pool::{Key, Upstream};
+use crate::pool::{Key, OriginSocket, Upstream};
 use crate::refusal::Refusal;
 use crate::stream::ClientStream;
 use crate::tunnel::{self, Ends, Opening};
@@ -58,7 +57,7 @@ pub(super) struct Exchange {
     /// Whether a response has begun.
     answered: Cell<bool>,
     /// Gives the upstream's connection after a switch of protocols.
-    switched: RefCell<Option<oneshot::Receiver<Parts<TokioIo<TcpStream>>>>>,
+    switched: RefCell<Option<oneshot::Receiver<Parts<TokioIo<OriginSocket>>>>>,
     end: Cell<(Cause, EndedBy)>,
 }
 
@@ -358,7 +357,7 @@ impl Exchange {
     async fn tunnel(
         &self,
         (client, early): Client,
-        switched: oneshot::Receiver<Parts<TokioIo<TcpStream>>>,
+        switched: oneshot::Receiver<Parts<TokioIo<OriginSocket>>>,
     ) {
         let Ok(parts) = switched.await else {
             self.end.set((Cause::Upstream, EndedBy::Upstream));
@@ -370,7 +369,7 @@ impl Exchange {
         let ends = Ends {
             client,
             early: early.into(),
-            upstream: parts.io.into_inner(),
+            upstream: parts.io.into_inner().into_inner(),
             late: parts.read_buf.into(),
         };
         tunnel::serve(&self.worker, ticket, ends, Opening::Named).await;
