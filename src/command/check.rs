@@ -95,11 +95,12 @@ fn read_all(requests: &[String]) -> Result<Vec<(&String, Asked)>, Problem> {
             Ok(request) => asked.push((text, request)),
             Err(error) => {
                 wrong.push(format!("`{text}` is no request: {error}"));
-                hints.push(error.help);
+                if !hints.contains(&error.help) {
+                    hints.push(error.help);
+                }
             }
         }
     }
-    hints.dedup();
     if wrong.is_empty() {
         Ok(asked)
     } else {

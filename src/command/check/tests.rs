@@ -81,12 +81,16 @@ fn the_strictest_answer_is_the_exit_code() {
 #[test]
 fn every_request_that_cannot_be_read_is_named() {
     let bed = Bed::new();
-    let (exit, _) = check(&bed, &["allowed.test", "0x7f.1", "ftp://allowed.test/"]);
+    let (exit, _) = check(
+        &bed,
+        &["allowed.test", "0x7f.1", "ftp://allowed.test/", "0x7f.2"],
+    );
     let problem = exit.unwrap_err();
     assert_eq!(problem.exit(), Exit::Usage);
     insta::assert_snapshot!(problem.plain(), @"
     error: `0x7f.1` is no request: `0x7f.1` is no host: an address in a spelling other than four decimal numbers
            `ftp://allowed.test/` is no request: the scheme `ftp` is not judged
+           `0x7f.2` is no request: `0x7f.2` is no host: an address in a spelling other than four decimal numbers
     hint: write a host name or an address as clients send it
     write an http, https, ws or wss URL, or HOST:PORT
     ");
