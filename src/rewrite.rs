@@ -3,9 +3,9 @@
 //! Links are followed and stay links. What is written is written beside the target and moved
 //! over it, so that a reader sees the old file or the new one and nothing between.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use moat_policy::layer::{LayerInput, Origin};
@@ -15,7 +15,7 @@ use rustix::fs::{FlockOperation, flock};
 use crate::places::MACHINE_POLICY;
 use crate::policy_file::{self, Custody};
 use crate::problem::{self, Problem};
-use crate::state::make_private;
+use crate::state::{create_private, make_private};
 
 /// A policy file that is about to be changed.
 #[derive(Debug)]
@@ -174,11 +174,7 @@ impl Rewrite {
     }
 
     fn fill(&self, new: &Path, text: &str, owner: Option<Owner>) -> io::Result<()> {
-        let mut file = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(new)?;
+        let mut file = create_private(new)?;
         file.write_all(text.as_bytes())?;
         let mut mode = 0o644;
         if let Some(owner) = owner {

@@ -68,16 +68,7 @@ impl RunFile {
     /// Writes a new file and puts it in place of the old one, so that no reader sees half of it.
     fn put(&self) -> io::Result<()> {
         let new = self.path.with_extension("json.new");
-        // A left-over of a killed process with the same id.
-        match fs::remove_file(&new) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
-        let mut file = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(&new)?;
+        let mut file = create_private(&new)?;
         file.write_all(&serde_json::to_vec(&self.running)?)?;
         file.write_all(b"\n")?;
         fs::rename(&new, &self.path)
@@ -97,6 +88,20 @@ pub(crate) fn make_private(directory: &Path) -> io::Result<()> {
         .recursive(true)
         .mode(0o700)
         .create(directory)
+}
+
+/// Makes a file of this process for this user alone. What stands there was left over by a killed
+/// process with the same id, which in containers is often the same.
+pub(crate) fn create_private(path: &Path) -> io::Result<fs::File> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)
 }
 
 /// The proxies that run now, the newest first. What is no run file or stale is left out.

@@ -1,9 +1,8 @@
 //! `moat edit`: a change made by hand, checked before it holds.
 
 use std::ffi::OsString;
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -16,7 +15,7 @@ use crate::exit::Exit;
 use crate::problem::{self, Problem};
 use crate::review::{self, Answer, Yes};
 use crate::rewrite::{Lock, Rewrite};
-use crate::state::make_private;
+use crate::state::{create_private, make_private};
 
 /// Edit a policy file by hand.
 ///
@@ -82,11 +81,7 @@ impl Copy {
     fn make(state: &Path, text: &str) -> Result<Self, Problem> {
         let path = state.join(format!("edit-{}.yaml", std::process::id()));
         let made = make_private(state).and_then(|()| {
-            let mut file = OpenOptions::new()
-                .write(true)
-                .create_new(true)
-                .mode(0o600)
-                .open(&path)?;
+            let mut file = create_private(&path)?;
             file.write_all(text.as_bytes())
         });
         made.map_err(|error| failed(&path, "write", &error))?;

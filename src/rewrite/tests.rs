@@ -36,6 +36,17 @@ fn a_link_stays_a_link_and_its_target_keeps_its_mode() {
 }
 
 #[test]
+fn what_a_killed_process_left_over_is_no_obstacle() {
+    let (folder, path) = folder();
+    let left_over = format!(".policy.yaml.{}.new", std::process::id());
+    fs::write(folder.path().join(&left_over), "half").unwrap();
+    let file = Rewrite::open(&path, Lock::Now).unwrap();
+    file.write("version: 1\n").unwrap();
+    assert_eq!(fs::read_to_string(&path).unwrap(), "version: 1\n");
+    assert!(!folder.path().join(left_over).exists());
+}
+
+#[test]
 fn a_file_that_its_owner_may_not_write_is_refused() {
     let (_folder, path) = folder();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).unwrap();
