@@ -21,8 +21,8 @@ as_root() {
 }
 
 # program:package, for what is looked for on the search path
-wanted="ip:iproute2 unshare:util-linux curl:curl wget:wget git:git ssh:openssh-client
-sshd:openssh-server openssl:openssl nc:netcat-openbsd python3:python3 node:nodejs npm:npm"
+wanted="cc:build-essential ip:iproute2 unshare:util-linux curl:curl wget:wget git:git
+ssh:openssh-client sshd:openssh-server openssl:openssl nc:netcat-openbsd python3:python3 node:nodejs npm:npm"
 
 install_packages() {
   local missing=() pair
