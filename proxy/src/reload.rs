@@ -187,7 +187,7 @@ impl Reloader {
 
     fn keep(&self, error: &LoadError) {
         self.shared.reloads.note_failure(error);
-        tracing::error!("the policy does not load; the one before stays in force\n{error}");
+        tracing::error!("the policy does not load; the one before stays in force: {error}");
         let digest = Arc::clone(self.shared.policy.load().policy.digest());
         let reason = error.0.chars().take(REASON).collect();
         self.record(Cause::Malformed, digest, Some(reason));
