@@ -78,8 +78,8 @@ fn list(output: &mut Output, json: bool) -> Result<Exit, Problem> {
     let rows = all()?.into_iter().map(|preset| Row {
         hosts: preset.entries.len(),
         writable: writable(&preset.entries),
+        summary: summary(&preset),
         name: preset.name,
-        summary: preset.summary,
         version: preset.version,
         purpose: preset.purpose,
     });
@@ -100,6 +100,20 @@ fn list(output: &mut Output, json: bool) -> Result<Exit, Problem> {
         ));
     }
     Ok(Exit::Ok)
+}
+
+/// What it is; of a part also what it has that the preset itself has not.
+fn summary(preset: &Preset) -> String {
+    if !preset.name.contains('/') {
+        return preset.summary.clone();
+    }
+    let own = preset.entries.iter();
+    let mut reasons: Vec<&str> = own
+        .filter(|entry| entry.preset == preset.name)
+        .map(|entry| entry.why.as_str())
+        .collect();
+    reasons.dedup();
+    format!("{}: {}", preset.summary, reasons.join("; "))
 }
 
 fn show(output: &mut Output, preset: &Preset, json: bool) -> Result<Exit, Problem> {

@@ -39,7 +39,7 @@ fn the_list_has_a_line_for_every_preset_and_part() {
             .to_owned()
     };
     assert_snapshot!(line("name"), @"name                  hosts  writable  checked     what it is");
-    assert_snapshot!(line("nuget/tenant"), @"nuget/tenant              1         0  2026-11-30  NuGet packages");
+    assert_snapshot!(line("nuget/tenant"), @"nuget/tenant              1         0  2026-11-30  NuGet packages: package blobs; other tenants of the service share the suffix");
 }
 
 #[test]
