@@ -221,10 +221,10 @@ fn cannot_bind(error: &BindError, policy: Option<Problem>) -> Problem {
         (BindError::Listen { source, .. } | BindError::Admin { source, .. }, _)
             if source.kind() == ErrorKind::AddrInUse =>
         {
-            Problem::failed(chain(error)).with_hint(
-                "`moat status` shows the proxies that run; `--listen` and `--admin` take another \
-                 address, and port 0 picks a free one",
-            )
+            return Problem::failed(chain(error)).with_hint(
+                "another program listens there; `moat status` shows your proxies that run, \
+                 `--listen` and `--admin` take another address, and port 0 picks a free one",
+            );
         }
         (_, _) => Problem::failed(chain(error)),
     };

@@ -53,6 +53,6 @@ fn whose_fault_it_is_decides_the_exit_code() {
     assert_eq!(address.exit(), Exit::Failed);
     insta::assert_snapshot!(address.plain(), @"
     error: cannot listen on `http://127.0.0.1:3128`: address in use
-    hint: another program listens there, perhaps another `moat proxy`; stop it, or choose another port (port 0 picks a free one)
+    hint: another program listens there; `moat status` shows your proxies that run, `--listen` and `--admin` take another address, and port 0 picks a free one
     ");
 }
