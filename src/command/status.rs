@@ -112,7 +112,10 @@ fn show(status: &Status, output: &mut Output) {
         row("ready", ready);
     } else {
         for (index, line) in status.detail.lines().enumerate() {
-            let first = format!("{ready}: {line}");
+            let first = match line {
+                "ready" => ready.to_owned(),
+                why => format!("{ready}: {why}"),
+            };
             row(
                 if index == 0 { "ready" } else { "" },
                 if index == 0 { &first } else { line },

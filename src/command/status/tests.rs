@@ -63,7 +63,7 @@ fn a_ready_proxy_is_shown_with_its_counters() {
     let (text, json) = shown(&status);
     insta::assert_snapshot!(text, @"
     proxy 7, moat 0.1.0, since 2026-01-01T00:00:00Z
-      ready      yes: ready
+      ready      yes
       listener   http://127.0.0.1:3128
       admin      http://ADMIN
       policy     /config/policy.yaml
