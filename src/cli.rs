@@ -25,7 +25,7 @@ use crate::problem::Problem;
     after_long_help = "\
 Exit codes: 0 ok or allow, 1 failed, 2 deny, 3 ask or pass, 64 usage, configuration or policy.
 
-Start with `moat proxy`, then `curl -x http://127.0.0.1:3128 https://example.com`."
+Start with `moat proxy`, then `eval \"$(moat env)\"` in another terminal, then `curl -I https://docs.rs/`."
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]

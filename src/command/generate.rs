@@ -25,6 +25,8 @@ pub(crate) struct Arguments {
 #[derive(Debug, Subcommand)]
 enum What {
     /// Write the man page of a command.
+    ///
+    /// To install all of them: `moat generate man --out ~/.local/share/man/man1`.
     Man {
         /// The command's name, such as `proxy`; without it the page of `moat` itself.
         #[arg(value_name = "VERB", conflicts_with = "out")]
@@ -36,7 +38,9 @@ enum What {
     },
     /// Write the completions of a shell.
     ///
-    /// For bash: `source <(moat generate completions bash)`.
+    /// Bash, in `~/.bashrc`: `source <(moat generate completions bash)`.
+    /// Zsh, into a directory of `$fpath`: `moat generate completions zsh > DIR/_moat`.
+    /// Fish: `moat generate completions fish > ~/.config/fish/completions/moat.fish`.
     Completions {
         /// Which shell.
         shell: Shell,

@@ -79,7 +79,7 @@ complete -c moat -n "__fish_moat_using_subcommand generate; and not __fish_seen_
 complete -c moat -n "__fish_moat_using_subcommand generate; and not __fish_seen_subcommand_from man completions schema reference" -f -a "schema" -d 'Write the JSON Schema of policy files, for editors'
 complete -c moat -n "__fish_moat_using_subcommand generate; and not __fish_seen_subcommand_from man completions schema reference" -f -a "reference" -d 'Write the whole command line as one page of Markdown'
 complete -c moat -n "__fish_moat_using_subcommand generate; and __fish_seen_subcommand_from man" -l out -d 'Write the pages of all commands into this directory' -r -F
-complete -c moat -n "__fish_moat_using_subcommand generate; and __fish_seen_subcommand_from man" -s h -l help -d 'Print help'
+complete -c moat -n "__fish_moat_using_subcommand generate; and __fish_seen_subcommand_from man" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c moat -n "__fish_moat_using_subcommand generate; and __fish_seen_subcommand_from completions" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c moat -n "__fish_moat_using_subcommand generate; and __fish_seen_subcommand_from schema" -s h -l help -d 'Print help'
 complete -c moat -n "__fish_moat_using_subcommand generate; and __fish_seen_subcommand_from reference" -s h -l help -d 'Print help'
