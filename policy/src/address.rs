@@ -97,6 +97,9 @@ pub fn classify(address: IpAddr) -> Option<AddressClass> {
         })
 }
 
+/// The address that the names of metadata services lead to.
+pub(crate) const METADATA: Ipv4Addr = Ipv4Addr::new(169, 254, 169, 254);
+
 /// Whether a host name is that of a cloud's metadata service.
 pub fn is_metadata_name(name: &HostName) -> bool {
     matches!(name.as_str(), "metadata.google.internal" | "metadata.goog")

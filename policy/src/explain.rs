@@ -6,7 +6,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::address::{AddressClass, is_localhost_name};
+use crate::address::{AddressClass, METADATA, is_localhost_name, is_metadata_name};
 use crate::compile::{self, Compiled, Filed};
 use crate::entry::Entry;
 use crate::host::Host;
@@ -179,7 +179,7 @@ pub fn explain<'c>(compiled: &'c Compiled, request: &Request<'_>) -> Explanation
 /// The entry that opens one host on one port: for a literal or guarded address the address
 /// itself, never a name.
 /// The names below `localhost` are the one address that `localhost` is.
-pub fn opening_entry(host: &Host, port: Port) -> String {
+fn opening_entry(host: &Host, port: Port) -> String {
     let host = match host {
         Host::Name(name) if is_localhost_name(name) => "localhost".to_owned(),
         Host::Name(_) | Host::Address(_) => host.to_string(),
@@ -191,6 +191,19 @@ pub fn opening_entry(host: &Host, port: Port) -> String {
     }
 }
 
+/// The entries that open one host on one port: of the name of a metadata service its address too,
+/// which nothing but its own entry opens.
+fn opening_entries(host: &Host, port: Port) -> String {
+    let entry = opening_entry(host, port);
+    match host {
+        Host::Name(name) if is_metadata_name(name) => {
+            let address = opening_entry(&Host::Address(METADATA.into()), port);
+            format!("{entry} {address}")
+        }
+        Host::Name(_) | Host::Address(_) => entry,
+    }
+}
+
 fn change(compiled: &Compiled, target: &Target, verdict: &Verdict<'_>) -> Change {
     match (verdict.effect, verdict.basis, verdict.rule) {
         (Effect::Allow, ..) => Change::None,
@@ -198,7 +211,7 @@ fn change(compiled: &Compiled, target: &Target, verdict: &Verdict<'_>) -> Change
         (Effect::Deny, _, Some(rule)) => Change::Remove(Arc::clone(rule)),
         _ if layer::is_exclusive(&compiled.layers) => Change::Exclusive,
         (_, _, Some(rule)) if rule.layer != Layer::User => Change::Outrank(Arc::clone(rule)),
-        _ => Change::Allow(opening_entry(&target.host, target.port)),
+        _ => Change::Allow(opening_entries(&target.host, target.port)),
     }
 }
 

@@ -194,3 +194,18 @@ fn an_address_opens_by_itself_or_never() {
     change: nothing: unspecified addresses are never dialled
     ");
 }
+
+#[test]
+fn the_name_of_a_metadata_service_needs_its_address_too() {
+    let host = Host::parse(b"metadata.google.internal").unwrap();
+    assert_eq!(
+        opening_entries(&host, Port::HTTP),
+        "metadata.google.internal 169.254.169.254"
+    );
+    assert_eq!(
+        opening_entries(&host, Port::from_number(8080).unwrap()),
+        "metadata.google.internal:8080 169.254.169.254:8080"
+    );
+    let other = Host::parse(b"a.test").unwrap();
+    assert_eq!(opening_entries(&other, Port::HTTPS), "a.test");
+}
