@@ -4,8 +4,8 @@
 //! not permitted is never asked for. It does not know which addresses may be dialled.
 
 mod cache;
-mod hosts;
 mod query;
+mod system;
 
 use std::cell::RefCell;
 use std::io;
@@ -22,8 +22,9 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use self::cache::Cache;
-use self::hosts::HostsFile;
-use self::query::{Client, Found, SystemServers};
+use self::query::{Client, Found};
+use self::system::NameServers;
+pub(crate) use self::system::SystemNames;
 use crate::authorize::Permit;
 use crate::metrics::{Lookup, Meter};
 use crate::refusal::Refusal;
@@ -81,32 +82,30 @@ struct Inner {
 enum Servers {
     /// These, and nobody else.
     Given(Client),
-    /// The hosts file and the servers of the system, each read again when its file has changed.
-    System(Box<RefCell<System>>),
-}
-
-#[derive(Debug)]
-struct System {
-    hosts: HostsFile,
-    servers: SystemServers,
+    /// The hosts file and the servers of the system.
+    System {
+        names: Arc<SystemNames>,
+        /// The servers that were last asked, and their client.
+        client: RefCell<(Arc<NameServers>, Client)>,
+    },
 }
 
 impl Resolver {
-    /// A resolver that asks these servers, or the system's hosts file and servers where there are
-    /// none.
+    /// A resolver that asks these servers, or what the system says where that is given.
     pub(crate) fn new(
         servers: &[SocketAddr],
+        system: Option<Arc<SystemNames>>,
         limit: Duration,
         meter: Rc<Meter>,
     ) -> io::Result<Self> {
-        let servers = if servers.is_empty() {
-            Servers::System(Box::new(RefCell::new(System {
-                hosts: HostsFile::new(hosts::SYSTEM.into()),
-                servers: SystemServers::new(limit)?,
-            })))
-        } else {
-            let servers = servers.iter().map(query::name_server).collect();
-            Servers::Given(Client::new(servers, limit)?)
+        let servers = match system {
+            None => Servers::Given(Client::new(servers, limit)?),
+            Some(names) => {
+                let servers = names.servers();
+                let client = Client::new(&servers.0, limit)?;
+                let client = RefCell::new((servers, client));
+                Servers::System { names, client }
+            }
         };
         Ok(Self(Rc::new(Inner {
             limit,
@@ -129,9 +128,19 @@ impl Resolver {
         }
     }
 
+    /// The servers that would be asked now.
+    #[cfg(test)]
+    fn asked(&self) -> Vec<SocketAddr> {
+        let _ = self.0.client();
+        match &self.0.servers {
+            Servers::Given(_) => Vec::new(),
+            Servers::System { client, .. } => client.borrow().0.0.clone(),
+        }
+    }
+
     async fn lookup(&self, name: &HostName) -> Answer {
-        if let Servers::System(system) = &self.0.servers
-            && let Some(addresses) = system.borrow_mut().hosts.lookup(name, Instant::now())
+        if let Servers::System { names, .. } = &self.0.servers
+            && let Some(addresses) = names.lookup(name)
         {
             self.0.meter.looked_up(Lookup::Hit);
             return Ok(addresses);
@@ -188,11 +197,25 @@ impl Drop for Landing {
 }
 
 impl Inner {
-    async fn ask(&self, name: &HostName) -> Answer {
-        let client = match &self.servers {
-            Servers::Given(client) => client.clone(),
-            Servers::System(system) => system.borrow_mut().servers.client(Instant::now()),
+    /// A client of the servers in force.
+    fn client(&self) -> Client {
+        let (names, client) = match &self.servers {
+            Servers::Given(client) => return client.clone(),
+            Servers::System { names, client } => (names, client),
         };
+        let servers = names.servers();
+        let mut known = client.borrow_mut();
+        if !Arc::ptr_eq(&known.0, &servers) {
+            match Client::new(&servers.0, self.limit) {
+                Ok(client) => *known = (servers, client),
+                Err(error) => tracing::warn!(%error, "the name servers cannot be used"),
+            }
+        }
+        known.1.clone()
+    }
+
+    async fn ask(&self, name: &HostName) -> Answer {
+        let client = self.client();
         let asked = Instant::now();
         let Found { answer, ttl } = client.ask(name, self.limit).await;
         self.meter.resolved(asked.elapsed());

@@ -1,5 +1,6 @@
 //! The only wiring: bind, run, drain.
 
+use std::convert::Infallible;
 use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -20,6 +21,7 @@ use crate::listener::bind::{self, SocketFile};
 use crate::own::OwnListeners;
 use crate::record::Entry;
 use crate::reload::{self, Prints, Reloader};
+use crate::resolve::SystemNames;
 use crate::source::PolicySource;
 use crate::worker::{self, Orders, Shared};
 
@@ -101,7 +103,7 @@ impl Server {
         let own = OwnListeners::new(own.chain(admin_address).collect());
         let recorder = audit.recorder().clone();
         let shared = Shared::new(config, first, recorder, own);
-        let shared = shared.map_err(setup("the list of this host's addresses"))?;
+        let shared = shared.map_err(setup("this host's addresses and name servers"))?;
         Ok(Self {
             shared: Arc::new(shared),
             bound: Bound {
@@ -165,6 +167,7 @@ impl Server {
                 never = admin => match never? {},
                 never = reloader.run(hangups) => match never {},
                 () = shared.interfaces.follow() => Ok(()),
+                never = follow(shared.names.as_deref()) => match never {},
             }
         });
         // However it ended: workers end when nobody can tell them more, and the record is whole.
@@ -281,6 +284,14 @@ async fn until_told(
     phase.send_replace(Phase::Cut);
     all(&mut ended).await;
     Ok(())
+}
+
+/// Keeps what the system says about names current, where it is asked.
+async fn follow(names: Option<&SystemNames>) -> Infallible {
+    match names {
+        Some(names) => names.follow().await,
+        None => std::future::pending().await,
+    }
 }
 
 /// Resolves when every worker has ended.

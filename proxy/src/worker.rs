@@ -25,7 +25,7 @@ use crate::own::OwnListeners;
 use crate::pool::Pool;
 use crate::record::Recorder;
 use crate::reload::Reloads;
-use crate::resolve::Resolver;
+use crate::resolve::{Resolver, SystemNames};
 use crate::tunnel::Tunnels;
 
 /// What connections that were cut may take to write their last words.
@@ -51,6 +51,8 @@ pub(crate) struct Shared {
     pub(crate) recorder: Recorder,
     /// The addresses of this host.
     pub(crate) interfaces: Interfaces,
+    /// What the system says about names, where no name servers were given.
+    pub(crate) names: Option<Arc<SystemNames>>,
     /// What is counted.
     pub(crate) metrics: Arc<Metrics>,
     /// Places for clients.
@@ -76,6 +78,7 @@ impl Shared {
         own: OwnListeners,
     ) -> io::Result<Self> {
         let workers = config.workers.get();
+        let names = config.dns.is_empty().then(SystemNames::new).transpose()?;
         Ok(Self {
             policy: ArcSwap::from_pointee(Loaded {
                 policy,
@@ -83,6 +86,7 @@ impl Shared {
             }),
             recorder,
             interfaces: Interfaces::new()?,
+            names: names.map(Arc::new),
             metrics: Arc::new(Metrics::new(workers, config.metrics_hosts)),
             connections: Arc::new(Connections::new(config.max_connections)),
             own,
@@ -115,7 +119,8 @@ impl Worker {
         let meter = meter.ok_or_else(|| io::Error::other("more workers than were planned"))?;
         let meter = Rc::new(meter);
         let limit = shared.config.timeouts.dns;
-        let resolver = Resolver::new(&shared.config.dns, limit, Rc::clone(&meter))?;
+        let (servers, system) = (&shared.config.dns, shared.names.clone());
+        let resolver = Resolver::new(servers, system, limit, Rc::clone(&meter))?;
         let seed = RandomState::new().hash_one("event ids");
         Ok(Self {
             shared,

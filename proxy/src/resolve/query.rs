@@ -19,7 +19,6 @@ use moat_policy::host::HostName;
 use tokio::net::{TcpStream, UdpSocket};
 use tokio::time::{Instant, sleep_until};
 
-use super::hosts::Watched;
 use super::{Answer, Failure};
 use crate::dial;
 
@@ -70,7 +69,8 @@ impl fmt::Debug for Client {
 
 impl Client {
     /// A client of these servers, within one worker's runtime.
-    pub(super) fn new(servers: Vec<NameServerConfig>, limit: Duration) -> io::Result<Self> {
+    pub(super) fn new(servers: &[SocketAddr], limit: Duration) -> io::Result<Self> {
+        let servers: Vec<_> = servers.iter().map(name_server).collect();
         let count = u32::try_from(servers.len().clamp(1, 3)).unwrap_or(1);
         let config = ResolverConfig::from_parts(None, Vec::new(), servers);
         let mut builder = hickory_resolver::Resolver::builder_with_config(config, Sockets::new());
@@ -253,69 +253,12 @@ fn worse(one: Failure, other: Failure) -> Failure {
 }
 
 /// A server at this address, over UDP and TCP.
-pub(super) fn name_server(address: &SocketAddr) -> NameServerConfig {
+fn name_server(address: &SocketAddr) -> NameServerConfig {
     let mut server = NameServerConfig::udp_and_tcp(address.ip());
     for connection in &mut server.connections {
         connection.port = address.port();
     }
     server
-}
-
-const RESOLV_CONF: &str = "/etc/resolv.conf";
-
-/// The servers that the system names, followed when they change.
-#[derive(Debug)]
-pub(super) struct SystemServers {
-    file: Watched,
-    limit: Duration,
-    client: Client,
-}
-
-impl SystemServers {
-    /// As the system names them now.
-    pub(super) fn new(limit: Duration) -> io::Result<Self> {
-        let mut file = Watched::new(RESOLV_CONF.into());
-        let text = file.changed(Instant::now()).unwrap_or(Ok(String::new()));
-        let client = Client::new(read_servers(text)?, limit)?;
-        Ok(Self {
-            file,
-            limit,
-            client,
-        })
-    }
-
-    /// A client of the servers in force. A file that cannot be read any more changes nothing.
-    pub(super) fn client(&mut self, now: Instant) -> Client {
-        if let Some(text) = self.file.changed(now) {
-            let client = read_servers(text).and_then(|servers| Client::new(servers, self.limit));
-            match client {
-                Ok(client) => self.client = client,
-                Err(error) => tracing::warn!(%error, "the name servers of the system are unclear"),
-            }
-        }
-        self.client.clone()
-    }
-}
-
-/// The servers in a resolver configuration; without any, the one on this host (resolv.conf(5)).
-fn read_servers(text: io::Result<String>) -> io::Result<Vec<NameServerConfig>> {
-    let text = match text {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-        text => text?,
-    };
-    let servers: Vec<_> = text
-        .lines()
-        .filter_map(|line| {
-            let mut words = line.split_ascii_whitespace();
-            let address = words.next().filter(|&word| word == "nameserver");
-            address.and_then(|_| words.next()?.parse::<IpAddr>().ok())
-        })
-        .map(|address| name_server(&SocketAddr::new(address, 53)))
-        .collect();
-    if servers.is_empty() {
-        return Ok(vec![name_server(&SocketAddr::from(([127, 0, 0, 1], 53)))]);
-    }
-    Ok(servers)
 }
 
 /// Sockets for questions, which `dial` opens.

@@ -83,7 +83,7 @@ fn addresses(list: &[&str]) -> Arc<[IpAddr]> {
 }
 
 fn resolver(server: SocketAddr) -> Resolver {
-    Resolver::new(&[server], Duration::from_millis(800), meter()).unwrap()
+    Resolver::new(&[server], None, Duration::from_millis(800), meter()).unwrap()
 }
 
 #[test]
@@ -213,7 +213,8 @@ fn one_family_counts_where_the_other_one_fails_or_is_silent() {
                 }
             }))
             .await;
-            let resolver = Resolver::new(&[server], Duration::from_secs(10), meter()).unwrap();
+            let resolver =
+                Resolver::new(&[server], None, Duration::from_secs(10), meter()).unwrap();
             let begun = Instant::now();
             let found = resolver.lookup(&name("a.test")).await;
             assert_eq!(found, Ok(addresses(&["192.0.2.1"])), "silent: {silent}");
@@ -226,7 +227,7 @@ fn one_family_counts_where_the_other_one_fails_or_is_silent() {
 fn a_query_that_nobody_waits_for_is_given_up() {
     local(async {
         let (server, _) = stub(Box::new(|_, _| Say::Nothing)).await;
-        let resolver = Resolver::new(&[server], Duration::from_mins(1), meter()).unwrap();
+        let resolver = Resolver::new(&[server], None, Duration::from_mins(1), meter()).unwrap();
         let (host, short) = (name("a.test"), Duration::from_millis(20));
         let waited = tokio::time::timeout(short, resolver.lookup(&host)).await;
         assert!(waited.is_err());

@@ -1,11 +1,10 @@
-use std::net::SocketAddr;
 use std::time::Duration;
 
 use hickory_resolver::proto::rr::rdata::{A, CNAME};
 use hickory_resolver::proto::rr::{Name, RData, Record};
 
 use super::super::{Answer, Failure};
-use super::{Family, MAX_ALIASES, combine, follow, read_servers};
+use super::{Family, MAX_ALIASES, combine, follow};
 
 /// What becomes of these records as the only answer.
 pub(crate) fn follow_all(asked: &str, records: &[Record]) -> Answer {
@@ -59,15 +58,4 @@ fn not_knowing_counts_more_than_knowing_that_there_is_none() {
         let found = combine(Family::failed(one), Family::failed(other));
         assert_eq!(found.answer, Err(said));
     }
-}
-
-#[test]
-fn servers_come_out_of_a_resolver_configuration() {
-    let text = "# c\nnameserver 192.0.2.53\nsearch a.test\noptions ndots:5\nnameserver 2001:db8::53\nnameserver fe80::1%eth0\n";
-    let servers = read_servers(Ok(text.to_owned())).unwrap();
-    let addresses: Vec<_> = servers.iter().map(|server| server.ip.to_string()).collect();
-    assert_eq!(addresses, ["192.0.2.53", "2001:db8::53"]);
-    let missing = read_servers(Err(std::io::ErrorKind::NotFound.into())).unwrap();
-    assert_eq!(missing[0].ip, SocketAddr::from(([127, 0, 0, 1], 53)).ip());
-    assert!(read_servers(Err(std::io::ErrorKind::PermissionDenied.into())).is_err());
 }
