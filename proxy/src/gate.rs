@@ -17,6 +17,9 @@ use crate::scratch;
 
 /// Longest line with the size of a chunk, extensions included.
 const MAX_CHUNK_LINE: usize = 256;
+/// Most bytes that the chunk extensions of one message may take: nobody needs them, and hyper gives
+/// up at twice as many without saying why.
+const MAX_EXTENSIONS: usize = 8 * 1024;
 
 /// A stream that carries one message.
 #[derive(Debug)]
@@ -29,8 +32,12 @@ pub(crate) struct Gate<S> {
     state: State,
     /// How much of a trailer was searched for its end.
     scanned: usize,
+    /// How many bytes chunk extensions have taken.
+    extensions: usize,
     fault: Option<Refusal>,
     drained: bool,
+    /// Whether a byte has gone to the client.
+    spoke: bool,
 }
 
 /// What comes next in the stream, behind what is cleared.
@@ -66,8 +73,10 @@ impl<S> Gate<S> {
                 Framing::Chunked => State::ChunkLine,
             },
             scanned: 0,
+            extensions: 0,
             fault: None,
             drained: false,
+            spoke: false,
         }
     }
 
@@ -79,6 +88,11 @@ impl<S> Gate<S> {
     /// Whether the reader took the whole message and asked for more.
     pub(crate) fn is_drained(&self) -> bool {
         self.drained
+    }
+
+    /// Whether the client has been sent anything.
+    pub(crate) fn has_spoken(&self) -> bool {
+        self.spoke
     }
 
     /// The stream that it stands in front of.
@@ -98,7 +112,7 @@ impl<S> Gate<S> {
             let step = match self.state {
                 State::Body(left) => take(ahead, left, State::Body, State::Over),
                 State::Chunk(left) => take(ahead, left, State::Chunk, State::ChunkEnd),
-                State::ChunkLine => chunk_line(ahead)?,
+                State::ChunkLine => chunk_line(ahead, &mut self.extensions)?,
                 State::ChunkEnd => chunk_end(ahead)?,
                 State::Trailer => trailer(ahead, &mut self.scanned)?,
                 State::Over => None,
@@ -134,7 +148,7 @@ fn take(ahead: &[u8], left: u64, more: fn(u64) -> State, then: State) -> Step {
 }
 
 /// `SIZE[;EXTENSION]` and a line end (RFC 9112, section 7.1).
-fn chunk_line(ahead: &[u8]) -> Result<Step, Refusal> {
+fn chunk_line(ahead: &[u8], extensions: &mut usize) -> Result<Step, Refusal> {
     let fault = || Refusal::malformed("the size of a chunk is malformed");
     let Some(end) = ahead.iter().position(|&byte| byte == b'\n') else {
         let hopeful = ahead.first().is_none_or(u8::is_ascii_hexdigit);
@@ -160,6 +174,10 @@ fn chunk_line(ahead: &[u8]) -> Result<Step, Refusal> {
         .filter(|_| plain)
         .and_then(|digits| u64::from_str_radix(digits, 16).ok())
         .ok_or_else(fault)?;
+    *extensions += line_text.len().saturating_sub(digits.len());
+    if *extensions > MAX_EXTENSIONS {
+        return Err(Refusal::malformed("the chunk extensions are too long"));
+    }
     let next = if size == 0 {
         State::Trailer
     } else {
@@ -276,7 +294,9 @@ where
         cx: &mut Context<'_>,
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(cx, buf)
+        let wrote = Pin::new(&mut self.stream).poll_write(cx, buf);
+        self.spoke |= matches!(wrote, Poll::Ready(Ok(1..)));
+        wrote
     }
 
     fn poll_write_vectored(
@@ -284,7 +304,9 @@ where
         cx: &mut Context<'_>,
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(cx, bufs)
+        let wrote = Pin::new(&mut self.stream).poll_write_vectored(cx, bufs);
+        self.spoke |= matches!(wrote, Poll::Ready(Ok(1..)));
+        wrote
     }
 
     fn is_write_vectored(&self) -> bool {

@@ -141,8 +141,15 @@ impl Exchange {
         let gate = Gate::new(stream, head, &bytes, order.body);
         drop(bytes);
         let (mut gate, stop) = self.serve(gate, &order).await?;
+        if !gate.has_spoken() {
+            // The origin's response broke off before any of it was sent, so the client can still
+            // be told.
+            self.answered.set(false);
+        }
         let fault = gate.take_fault();
-        let refusal = fault.clone().or_else(|| self.failure.take());
+        let broken =
+            (self.moved.broke.get() && !self.answered.get()).then(|| Refusal::upstream(BROKEN));
+        let refusal = fault.clone().or_else(|| self.failure.take()).or(broken);
         self.end.set(self.ending(stop, refusal.as_ref()));
         if let Some(ticket) = &*self.ticket.borrow() {
             // A client that left was refused nothing; the close says that it did.
@@ -406,10 +413,12 @@ async fn dial(
     }
 }
 
+const BROKEN: &str = "the origin's answer breaks the protocol";
+
 /// What a client is told when the origin gave no response.
 fn failed(error: &hyper::Error) -> Refusal {
     Refusal::upstream(if error.is_parse() {
-        "the origin's answer breaks the protocol"
+        BROKEN
     } else {
         "the origin closed the connection before it answered"
     })

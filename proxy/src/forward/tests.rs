@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use moat_policy::record::{Actor, Cause, EndedBy, Event};
-use socket2::SockRef;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
@@ -12,6 +11,8 @@ use tokio::task::JoinHandle;
 use crate::connection;
 use crate::testing::{self, Records, local};
 use crate::worker::Worker;
+
+mod early;
 
 /// An origin on loopback that answers by a function of the head, and remembers what it got.
 struct Origin {
@@ -678,56 +679,6 @@ fn opens_a_tunnel_on_a_connection_that_served_a_request() {
             String::from_utf8_lossy(wanted)
         );
         assert_eq!(origin.seen().len(), 2);
-    });
-}
-
-#[test]
-fn lets_go_of_an_origin_when_the_client_has_left() {
-    local(async {
-        let (worker, records) = stage();
-        let (listener, address) = testing::listener().await;
-        let (mut client, task) = connect(&worker).await;
-        let request = get(&address, "/", "");
-        client.write_all(request.as_bytes()).await.unwrap();
-        let (mut upstream, _) = listener.accept().await.unwrap();
-        read_head(&mut upstream).await.unwrap();
-        SockRef::from(&client)
-            .set_linger(Some(Duration::ZERO))
-            .unwrap();
-        drop(client);
-        task.await.unwrap();
-        assert_eq!(upstream.read(&mut [0]).await.unwrap(), 0);
-        let close = records.take().pop().unwrap();
-        assert_eq!((close.event, close.cause), (Event::Close, Cause::Client));
-        assert_eq!(close.traffic.unwrap().ended_by, EndedBy::Client);
-    });
-}
-
-#[test]
-fn passes_on_an_answer_that_comes_before_the_body_was_read() {
-    local(async {
-        let (worker, _records) = stage();
-        let (listener, address) = testing::listener().await;
-        for _ in 0..8 {
-            let (client, _task) = connect(&worker).await;
-            let (mut reader, mut writer) = client.into_split();
-            let head = format!(
-                "POST http://{address}/ HTTP/1.1\r\nHost: {address}\r\n\
-                 Content-Length: 50000000\r\n\r\n"
-            );
-            tokio::task::spawn_local(async move {
-                writer.write_all(head.as_bytes()).await.unwrap();
-                while writer.write_all(&[0; 8192]).await.is_ok() {}
-            });
-            let (mut upstream, _) = listener.accept().await.unwrap();
-            read_head(&mut upstream).await.unwrap();
-            let answer = b"HTTP/1.1 413 No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
-            upstream.write_all(answer).await.unwrap();
-            drop(upstream);
-            let mut start = [0; 12];
-            reader.read_exact(&mut start).await.unwrap();
-            assert_eq!(String::from_utf8_lossy(&start), "HTTP/1.1 413");
-        }
     });
 }
 

@@ -117,6 +117,18 @@ fn bounds_what_it_gathers() {
 }
 
 #[test]
+fn bounds_what_chunk_extensions_take_together() {
+    let chunks = |count| {
+        [b"1;".to_vec(), vec![b'e'; 127], b"\r\nx\r\n".to_vec()]
+            .concat()
+            .repeat(count)
+    };
+    let whole = [chunks(64), b"0\r\n\r\n".to_vec()].concat();
+    passes(&whole, Framing::Chunked, whole.len());
+    refuses(&chunks(65), Framing::Chunked, 400);
+}
+
+#[test]
 fn says_whether_the_reader_went_to_the_end() {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .build()
