@@ -126,7 +126,7 @@ impl Problem {
                 let mut text = title(colour, message);
                 if let Some(hint) = hint {
                     // Writing to a `String` cannot fail.
-                    let _ = write!(text, "\nhint: {}", lines(hint));
+                    let _ = write!(text, "\nhint: {}", lines(hint).replace('\n', "\n      "));
                 }
                 text
             }

@@ -24,7 +24,7 @@ fn a_message_has_a_hint_of_its_own_line() {
     insta::assert_snapshot!(problem.plain(), @r"
     error: cannot read `a\u001bb`
     hint: look there
-    and there
+          and there
     ");
 }
 

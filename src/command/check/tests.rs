@@ -92,7 +92,7 @@ fn every_request_that_cannot_be_read_is_named() {
            `ftp://allowed.test/` is no request: the scheme `ftp` is not judged
            `0x7f.2` is no request: `0x7f.2` is no host: an address in a spelling other than four decimal numbers
     hint: write a host name or an address as clients send it
-    write an http, https, ws or wss URL, or HOST:PORT
+          write an http, https, ws or wss URL, or HOST:PORT
     ");
 }
 
