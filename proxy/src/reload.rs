@@ -187,7 +187,9 @@ impl Reloader {
 
     fn keep(&self, error: &LoadError) {
         self.shared.reloads.note_failure(error);
-        tracing::error!("the policy does not load; the one before stays in force: {error}");
+        // A line of the log is one line; findings have one each.
+        let findings = error.0.lines().collect::<Vec<_>>().join("; ");
+        tracing::error!("the policy does not load; the one before stays in force: {findings}");
         let digest = Arc::clone(self.shared.policy.load().policy.digest());
         let reason = error.0.chars().take(REASON).collect();
         self.record(Cause::Malformed, digest, Some(reason));
