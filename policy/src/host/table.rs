@@ -53,33 +53,24 @@ impl<A: Copy> NameTable<A> {
         if let Some(globs) = &self.tailless {
             self.each_glob(globs, name, "", |answer| tell(answer, Fit::Wider));
         }
-        let mut labels = 0;
-        let mut end = name.len();
-        while labels < self.labels {
-            labels += 1;
-            // The dot in front of the next tail, or the front of the name.
-            let dot = name.get(..end).and_then(|rest| rest.rfind('.'));
-            let tail = match dot {
-                Some(dot) => name.get(dot + 1..).unwrap_or(name),
-                None => name,
+        // Asked for first and read last, so that the waits for memory overlap.
+        let whole = self.rows.find(name.as_bytes());
+        for (dot, _) in name.rmatch_indices('.').take(self.labels) {
+            let (Some(head), Some(tail)) = (name.get(..dot), name.get(dot + 1..)) else {
+                continue;
             };
-            if let Some(row) = self.rows.find(tail.as_bytes()) {
-                tell(row.at_or_below, Fit::Wider);
-                match dot {
-                    None => tell(row.exact, Fit::Exact),
-                    Some(dot) => {
-                        tell(row.below, Fit::Wider);
-                        if let Some(globs) = self.globs.get(row.globs as usize) {
-                            let head = name.get(..dot).unwrap_or_default();
-                            self.each_glob(globs, head, tail, |answer| tell(answer, Fit::Wider));
-                        }
-                    }
-                }
+            let Some(row) = self.rows.find(tail.as_bytes()) else {
+                continue;
+            };
+            tell(row.at_or_below, Fit::Wider);
+            tell(row.below, Fit::Wider);
+            if let Some(globs) = self.globs.get(row.globs as usize) {
+                self.each_glob(globs, head, tail, |answer| tell(answer, Fit::Wider));
             }
-            match dot {
-                Some(dot) => end = dot,
-                None => break,
-            }
+        }
+        if let Some(row) = whole {
+            tell(row.at_or_below, Fit::Wider);
+            tell(row.exact, Fit::Exact);
         }
     }
 
