@@ -2,6 +2,7 @@
 //! over, removed, or reached by symbolic links that are swapped (as a `ConfigMap` does).
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
@@ -65,11 +66,33 @@ struct Folder {
     inode: (u64, u64),
 }
 
-/// Watches the folders in which the files, or links on the way to them, would be replaced.
+/// Where the files, or links on the way to them, would be replaced.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+struct Way {
+    folders: BTreeSet<Folder>,
+    /// What everything on the way is called. Others in these folders, perhaps the record, may
+    /// change a thousand times a second.
+    names: BTreeSet<OsString>,
+}
+
+impl Way {
+    /// Whether this may lead the files elsewhere. Reading them is an event too; it must not lead
+    /// to reading them again.
+    fn concerns(&self, event: &notify::Event) -> bool {
+        let is_named = |path: &PathBuf| {
+            let name = path.file_name();
+            name.is_none_or(|name| self.names.contains(name))
+        };
+        !matches!(event.kind, EventKind::Access(_))
+            && (event.need_rescan() || event.paths.is_empty() || event.paths.iter().any(is_named))
+    }
+}
+
+/// Watches for changes on the way to the files.
 #[derive(Debug)]
 pub(super) struct Watch {
     watcher: Option<RecommendedWatcher>,
-    folders: BTreeSet<Folder>,
+    way: Way,
     wake: Arc<Notify>,
 }
 
@@ -78,23 +101,23 @@ impl Watch {
     pub(super) fn new() -> Self {
         Self {
             watcher: None,
-            folders: BTreeSet::new(),
+            way: Way::default(),
             wake: Arc::default(),
         }
     }
 
     /// Watches for these files; cheap when nothing changed on the way to them.
     pub(super) fn follow(&mut self, files: &[PathBuf]) {
-        let folders = folders(files);
-        if folders == self.folders {
+        let way = way(files);
+        if way == self.way {
             return;
         }
-        self.watcher = watcher(&self.wake, &folders)
+        self.watcher = watcher(&self.wake, &way)
             .inspect_err(|error| {
                 tracing::warn!(%error, "cannot watch the policy's folders; looking every second");
             })
             .ok();
-        self.folders = folders;
+        self.way = way;
     }
 
     /// Resolves when something happened in a watched folder.
@@ -111,40 +134,42 @@ impl Watch {
     }
 }
 
-fn watcher(wake: &Arc<Notify>, folders: &BTreeSet<Folder>) -> notify::Result<RecommendedWatcher> {
-    let wake = Arc::clone(wake);
+fn watcher(wake: &Arc<Notify>, way: &Way) -> notify::Result<RecommendedWatcher> {
+    let (wake, on) = (Arc::clone(wake), way.clone());
     let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-        // Reading the files is an event too; it must not lead to reading them again.
-        if !event.is_ok_and(|event| matches!(event.kind, EventKind::Access(_))) {
+        // An error may have cost an event.
+        if event.is_err() || event.is_ok_and(|event| on.concerns(&event)) {
             wake.notify_one();
         }
     })?;
-    for folder in folders {
+    for folder in &way.folders {
         watcher.watch(&folder.path, RecursiveMode::NonRecursive)?;
     }
     Ok(watcher)
 }
 
-/// The folders whose entries decide what these paths lead to.
-fn folders(files: &[PathBuf]) -> BTreeSet<Folder> {
-    let mut folders = BTreeSet::new();
+/// The folders whose entries decide what these paths lead to, and how those entries are called.
+fn way(files: &[PathBuf]) -> Way {
+    let mut way = Way::default();
     for file in files {
         let mut path = file.clone();
         for _ in 0..MOST_LINKS {
             // Every link on the way is replaced in the folder that holds it.
             for part in path.ancestors().skip(1) {
                 if part.is_symlink() {
-                    folders.extend(existing(parent(part)));
+                    way.folders.extend(existing(parent(part)));
                 }
             }
-            folders.extend(existing(parent(&path)));
+            way.folders.extend(existing(parent(&path)));
+            let parts = path.ancestors().filter_map(Path::file_name);
+            way.names.extend(parts.map(ToOwned::to_owned));
             match fs::read_link(&path) {
                 Ok(target) => path = parent(&path).join(target),
                 Err(_) => break,
             }
         }
     }
-    folders
+    way
 }
 
 /// The folder that holds it.

@@ -2,7 +2,10 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use super::{Prints, folders};
+use notify::event::AccessKind;
+use notify::{Event, EventKind};
+
+use super::{Prints, way};
 
 /// Whether this change is noticed.
 fn is_noticed(path: &Path, change: impl FnOnce()) -> bool {
@@ -49,7 +52,7 @@ fn notices_the_swap_of_a_link_on_the_way() {
 
 /// Whether this folder is watched for the file.
 fn is_watched(file: &Path, folder: &Path) -> bool {
-    let watched = folders(&[file.to_owned()]);
+    let watched = way(&[file.to_owned()]).folders;
     watched.iter().any(|watched| watched.path == folder)
 }
 
@@ -59,10 +62,10 @@ fn a_new_folder_at_the_same_path_is_watched_anew() {
     let conf = folder.path().join("conf");
     fs::create_dir(&conf).unwrap();
     let files = [conf.join("policy.yaml")];
-    let before = folders(&files);
+    let before = way(&files);
     fs::rename(&conf, folder.path().join("old")).unwrap();
     fs::create_dir(&conf).unwrap();
-    assert_ne!(folders(&files), before);
+    assert_ne!(way(&files), before);
 }
 
 #[test]
@@ -88,4 +91,23 @@ fn links_in_a_circle_come_to_an_end() {
     symlink("a", folder.path().join("b")).unwrap();
     assert!(is_watched(&path, folder.path()));
     assert!(!is_noticed(&path, || {}));
+}
+
+#[test]
+fn only_what_is_on_the_way_to_the_files_is_looked_after() {
+    let folder = tempfile::tempdir().unwrap();
+    let policy = folder.path().join("policy.yaml");
+    symlink("..data/policy.yaml", &policy).unwrap();
+    let way = way(std::slice::from_ref(&policy));
+    let of = |kind, name: &str| {
+        let event = Event::new(kind).add_path(folder.path().join(name));
+        way.concerns(&event)
+    };
+    for name in ["policy.yaml", "..data"] {
+        assert!(of(EventKind::Any, name), "{name}");
+    }
+    assert!(!of(EventKind::Any, "audit.jsonl"));
+    let read = EventKind::Access(AccessKind::Any);
+    assert!(!of(read, "policy.yaml"));
+    assert!(way.concerns(&Event::new(EventKind::Any)), "it may be any");
 }
