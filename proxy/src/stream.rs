@@ -39,6 +39,15 @@ impl ClientStream {
     /// Whether the other end is gone for good: it reset the connection or, on a Unix socket, closed
     /// it. One that has only ended its own sending still listens.
     pub(crate) fn is_gone(&self) -> bool {
+        self.shows(PollFlags::ERR | PollFlags::HUP)
+    }
+
+    /// Whether the other end reset the connection, seen without reading.
+    pub(crate) fn is_reset(&self) -> bool {
+        self.shows(PollFlags::ERR)
+    }
+
+    fn shows(&self, any: PollFlags) -> bool {
         let socket = match self {
             Self::Tcp(stream) => stream.as_fd(),
             Self::Tls(stream) => stream.get_ref().0.as_fd(),
@@ -46,7 +55,7 @@ impl ClientStream {
         };
         let mut asked = PollFd::from_borrowed_fd(socket, PollFlags::empty());
         let answer = poll(std::slice::from_mut(&mut asked), Some(&Timespec::default()));
-        answer.is_ok() && asked.revents().intersects(PollFlags::ERR | PollFlags::HUP)
+        answer.is_ok() && asked.revents().intersects(any)
     }
 
     /// Writes what the socket takes at once and closes. What the client has sent already is read

@@ -78,6 +78,11 @@ impl Direction {
         self.state != State::Open
     }
 
+    /// Whether it waits for the writer, and so does not see what the reader does.
+    pub(super) fn is_blocked(&self) -> bool {
+        !self.left.is_empty()
+    }
+
     /// Puts bytes that were read elsewhere in front of everything else.
     pub(super) fn preload(&mut self, bytes: Vec<u8>) {
         self.left = bytes;

@@ -21,6 +21,9 @@ use crate::metrics::Meter;
 use crate::refusal::Refusal;
 use crate::stream::ClientStream;
 
+/// How often to look for a reset of a client that is not read from, since its origin takes nothing.
+const LOOK: Duration = Duration::from_secs(1);
+
 /// How a tunnel ended.
 #[derive(Debug)]
 pub(super) struct End {
@@ -250,7 +253,13 @@ impl<'t> Relay<'t> {
             let idle = self.active + limits.idle;
             let head = self.gate.as_ref().and_then(|gate| gate.since);
             let head = head.map(|since| since + limits.head);
-            let deadline = head.map_or(idle, |head| head.min(idle));
+            let limit = head.map_or(idle, |head| head.min(idle));
+            let is_blocked = self.up.is_blocked();
+            let deadline = if is_blocked {
+                limit.min(Instant::now() + LOOK)
+            } else {
+                limit
+            };
             if timer.deadline() > deadline {
                 timer.as_mut().reset(deadline);
             }
@@ -264,10 +273,18 @@ impl<'t> Relay<'t> {
             if idle <= now {
                 return Poll::Ready(self.end(EndedBy::Moat, Cause::Timeout, None));
             }
+            if is_blocked && self.client.is_reset() {
+                return Poll::Ready(self.broken(EndedBy::Client));
+            }
+            let next = if is_blocked {
+                limit.min(now + LOOK)
+            } else {
+                limit
+            };
             // At least a tick ahead: a deadline that rounds to now would fire for ever.
             timer
                 .as_mut()
-                .reset(deadline.max(now + Duration::from_millis(1)));
+                .reset(next.max(now + Duration::from_millis(1)));
         }
     }
 

@@ -7,6 +7,7 @@ use socket2::SockRef;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
+use tokio::time::timeout;
 
 use super::relay::Relay;
 use super::{Ends, Opening};
@@ -163,6 +164,25 @@ fn a_reset_is_passed_on_as_a_reset_both_ways() {
         bed.task.await.unwrap();
         let entry = bed.records.take().pop().unwrap();
         assert_end(&entry, EndedBy::Upstream, Cause::Upstream, (0, 0));
+    });
+}
+
+#[test]
+fn a_reset_is_seen_while_the_origin_takes_nothing() {
+    local(async {
+        let mut bed = bed(config(), b"").await;
+        let full = Duration::from_millis(200);
+        while let Ok(written) = timeout(full, bed.client.write(&[0; 8192])).await {
+            written.unwrap();
+        }
+        arm(&bed.client);
+        drop(bed.client);
+        bed.task.await.unwrap();
+        let entry = bed.records.take().pop().unwrap();
+        assert_eq!(entry.cause, Cause::Client);
+        let mut rest = Vec::new();
+        let error = bed.origin.read_to_end(&mut rest).await.unwrap_err();
+        assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset);
     });
 }
 
