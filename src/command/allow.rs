@@ -21,7 +21,7 @@ use crate::exit::Exit;
 use crate::layers::Layers;
 use crate::places::MACHINE_POLICY;
 use crate::policy_file::{self, Custody};
-use crate::problem::Problem;
+use crate::problem::{self, Problem};
 use crate::review::{self, Answer, Yes};
 use crate::rewrite::Rewrite;
 
@@ -137,8 +137,15 @@ fn run(section: Section, wanted: Wanted, context: &mut Context<'_>) -> Result<Ex
     refusal::note_other_policies(&path, &context.places)?;
     if section == Section::Allow && !wanted.remove {
         let named: Vec<PathBuf> = wanted.policy.into_iter().collect();
-        let all = Layers::of_command(&context.places, &named)?.load()?;
-        remaining::note(&all.compiled.policy, &items, &path, context.now);
+        let all = Layers::of_command(&context.places, &named).and_then(|layers| layers.load());
+        match all {
+            Ok(all) => remaining::note(&all.compiled.policy, &items, &path, context.now),
+            // What was asked is done; that another file is broken is worth a word.
+            Err(problem) => problem::note(format_args!(
+                "note: whether other policy files refuse it is not known, since they do not load: {}",
+                problem.summary()
+            )),
+        }
     }
     Ok(Exit::Ok)
 }

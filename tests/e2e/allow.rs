@@ -342,3 +342,31 @@ fn what_a_proxy_refused_is_allowed_by_a_person_and_the_proxy_has_it() {
     let again = case.at_terminal("allow --last", "y\n");
     assert!(out(&again).contains("nothing to change"), "{}", out(&again));
 }
+
+#[test]
+fn an_entry_is_written_beside_a_project_file_that_does_not_load() {
+    let case = Case::new(POLICY);
+    let project = case.path("project");
+    fs::create_dir_all(project.join(".git")).unwrap();
+    fs::write(project.join(".moat.yaml"), "version: 1\nallow: [\n").unwrap();
+    let home = case.path("moat");
+    fs::create_dir_all(&home).unwrap();
+    let output = case
+        .clean(env!("CARGO_BIN_EXE_moat"))
+        .args(["allow", "new.test", "--yes"])
+        .env("MOAT_HOME", &home)
+        .current_dir(&project)
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    assert!(
+        err(&output).contains("they do not load"),
+        "{}",
+        err(&output)
+    );
+    assert!(
+        fs::read_to_string(home.join("policy.yaml"))
+            .unwrap()
+            .contains("new.test")
+    );
+}

@@ -106,3 +106,26 @@ fn patterns_that_would_have_to_be_tried_one_by_one_are_capped() {
     let fewer = text.replace("\"a1000*b*c.test\"", "a.test");
     compile(vec![input(Origin::User, &fewer)]).unwrap();
 }
+
+#[test]
+fn entries_of_one_host_that_would_have_to_be_tried_one_by_one_are_capped() {
+    let paths = |count: usize| {
+        let entries: Vec<_> = (0..count)
+            .map(|n| format!("{{host: a.test, paths: [\"/p{n}/**\"]}}"))
+            .collect();
+        format!("allow: [{{id: a, net: [{}]}}]", entries.join(", "))
+    };
+    let problems = compile(vec![input(Origin::User, &paths(1_001))]).unwrap_err();
+    insta::assert_snapshot!(join(&problems), @"
+    User.yaml:2:1: error[P031]: too many entries for one host that would have to be tried for every request
+      help: of entries with `methods`, `paths` or `until`, and of lists with exclusions, 1,000 are taken for one host; put several paths into one entry, or several entries into one list
+    ");
+    compile(vec![input(Origin::User, &paths(1_000))]).unwrap();
+
+    let lists: Vec<_> = (0..1_001)
+        .map(|n| format!("{{id: g{n}, net: [\"*.a.test\", \"!b{n}.a.test\"]}}"))
+        .collect();
+    let text = format!("allow: [{}]", lists.join(", "));
+    let problems = compile(vec![input(Origin::User, &text)]).unwrap_err();
+    assert_eq!(problems[0].code, code::PATTERNS);
+}

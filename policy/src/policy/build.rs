@@ -27,7 +27,20 @@ pub struct BuildError {
     pub help: &'static str,
 }
 
+/// The most entries of one pattern that have conditions of their own, and the most lists with
+/// exclusions that hold one pattern: each is tried for every request that the pattern matches.
+const MAX_TRIED: usize = 1_000;
+
 impl BuildError {
+    fn too_many_tried(list: &EntryList, entry: usize) -> Self {
+        let entry = list.entries.get(entry);
+        Self {
+            rule: entry.map(|entry| Arc::clone(&entry.rule)),
+            message: "too many entries for one host that would have to be tried for every request",
+            help: "of entries with `methods`, `paths` or `until`, and of lists with exclusions, 1,000 are taken for one host; put several paths into one entry, or several entries into one list",
+        }
+    }
+
     fn too_many_globs(list: Option<&EntryList>, entry: usize) -> Self {
         let entry = list.and_then(|list| list.entries.get(entry));
         Self {
@@ -131,6 +144,9 @@ fn index<'e>(
         let excluded = exclusions.get(list_number).is_some_and(Option::is_some);
         if let Some(collected) = collected.get_mut(place as usize) {
             collected.add(list, entry, rank, excluded.then_some(at.list));
+            if collected.conditional.len().max(collected.guarded.len()) > MAX_TRIED {
+                return Err(BuildError::too_many_tried(list, entry_number));
+            }
         }
     }
     let answers: Vec<_> = collected.into_iter().map(|one| one.file(ports)).collect();
