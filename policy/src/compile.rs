@@ -75,7 +75,8 @@ pub fn compile(inputs: Vec<LayerInput>) -> Result<Compiled, Vec<Diagnostic>> {
     let digest = digest(&gathered.layers, &gathered.presets);
     diagnostic::sort(&mut warnings);
     let policy = Policy::build(gathered.lists, defaults, digest)
-        .map_err(|error| vec![unbuildable(&error, &gathered.layers)])?;
+        .map_err(|error| vec![unbuildable(&error, &gathered.layers)])?
+        .with_exclusive(layer::is_exclusive(&gathered.layers));
     Ok(Compiled {
         policy,
         warnings,

@@ -33,6 +33,7 @@ pub struct Policy {
     lists: Vec<EntryList>,
     defaults: Defaults,
     digest: Arc<str>,
+    exclusive: bool,
     tables: Tables,
 }
 
@@ -52,7 +53,20 @@ impl Policy {
             lists,
             defaults,
             digest,
+            exclusive: false,
         })
+    }
+
+    /// Says whether only the machine's file can allow, which changes no verdict: the lists that
+    /// do not count are left out already.
+    #[must_use]
+    pub fn with_exclusive(self, exclusive: bool) -> Self {
+        Self { exclusive, ..self }
+    }
+
+    /// Whether only the machine's file can allow: what a refusal must know to say what helps.
+    pub fn is_exclusive(&self) -> bool {
+        self.exclusive
     }
 
     /// A short digest of the sources, for records and `moat status`.

@@ -192,7 +192,7 @@ pub(crate) fn request(
         Effect::Allow => true,
         Effect::Ask | Effect::Deny | Effect::Pass => {
             if !is_overruled(worker, &verdict) {
-                let refusal = Refusal::verdict(&verdict);
+                let refusal = Refusal::verdict(&verdict).under(&loaded.policy);
                 refused(worker, &asked, &loaded, &refusal);
                 return Err(refusal);
             }
@@ -297,7 +297,7 @@ fn judge(worker: &Worker, permit: &Permit, address: IpAddr) -> Option<Refusal> {
     );
     match verdict {
         AddressVerdict::Open => None,
-        AddressVerdict::Guarded(class) => Some(Refusal::guarded(class, address)),
+        AddressVerdict::Guarded(class) => Some(Refusal::guarded(class, address).under(policy)),
         AddressVerdict::Refused(rule) => Some(Refusal::address_rule(rule, address)),
     }
 }

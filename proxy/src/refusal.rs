@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use moat_policy::address::AddressClass;
+use moat_policy::policy::Policy;
 use moat_policy::record::Cause;
 use moat_policy::verdict::{Basis, Effect, Rule, Verdict};
 
@@ -24,6 +25,8 @@ pub(crate) struct Refusal {
     pub(crate) class: Option<AddressClass>,
     /// The address that was refused or could not be reached.
     pub(crate) address: Option<IpAddr>,
+    /// Whether only the machine's policy could allow it.
+    pub(crate) exclusive: bool,
     /// What happened, for the client: never a path, another rule or an internal.
     pub(crate) detail: Cow<'static, str>,
     /// The error type of the `Proxy-Status` header (RFC 9209, section 2.3).
@@ -44,6 +47,7 @@ impl Refusal {
             rule: None,
             class: None,
             address: None,
+            exclusive: false,
             detail: detail.into(),
             error: default_error(cause),
         }
@@ -51,6 +55,14 @@ impl Refusal {
 
     fn with_error(self, error: &'static str) -> Self {
         Self { error, ..self }
+    }
+
+    /// Remembers what the policy that decided lets others change.
+    pub(crate) fn under(self, policy: &Policy) -> Self {
+        Self {
+            exclusive: policy.is_exclusive(),
+            ..self
+        }
     }
 
     /// The input breaks its protocol.

@@ -195,17 +195,21 @@ impl Reply<'_> {
             return WayOut::None;
         };
         if let Some(class) = refusal.class {
-            return if class.is_openable() {
-                WayOut::Allow(address_entry(refusal, target))
-            } else {
+            return if !class.is_openable() {
                 WayOut::Never
+            } else if refusal.exclusive {
+                WayOut::Machine
+            } else {
+                WayOut::Allow(address_entry(refusal, target))
             };
         }
         let allow_wins = refusal.rule.as_ref().is_none_or(|rule| {
             // An allow overrules neither a deny nor the ask of a layer that is not the user's.
             rule.effect == Effect::Ask && rule.layer == Layer::User
         });
-        if allow_wins {
+        if allow_wins && refusal.exclusive {
+            WayOut::Machine
+        } else if allow_wins {
             WayOut::Allow(entry(&target.host.to_string(), target))
         } else {
             WayOut::Rule
@@ -222,6 +226,8 @@ enum WayOut {
     Never,
     /// Allow this entry.
     Allow(String),
+    /// Ask whoever keeps the machine's policy, which is exclusive.
+    Machine,
     /// Change the rule that decided.
     Rule,
 }
@@ -231,7 +237,7 @@ impl WayOut {
     fn command(&self) -> Option<String> {
         match self {
             Self::Allow(entry) => Some(format!("moat allow {entry}")),
-            Self::None | Self::Never | Self::Rule => None,
+            Self::None | Self::Never | Self::Machine | Self::Rule => None,
         }
     }
 
@@ -242,6 +248,9 @@ impl WayOut {
             Self::Allow(entry) => format!(
                 "A person can allow it with `moat allow {entry}` or `moat allow --id {id}`.\n"
             ),
+            Self::Machine => {
+                "Only the machine's policy can allow it: ask whoever keeps that.\n".to_owned()
+            }
             Self::Rule => format!(
                 "An allow does not overrule this rule; `moat why {id}` tells a person what does.\n"
             ),

@@ -34,6 +34,7 @@ fn allows_that_do_not_count_are_reported() {
     let machine = input(Origin::Machine, "exclusive: true");
     let user = input(Origin::User, "allow: [{id: a, net: [a.test]}]");
     let compiled = compile(vec![user, machine, input(Origin::TrustedProject, ALLOW)]).unwrap();
+    assert!(compiled.policy.is_exclusive());
     insta::assert_snapshot!(join(&compiled.warnings), @"
     TrustedProject.yaml:2:14: warning[L002]: 2 allow groups do not count: the machine's policy is exclusive
       help: only the machine's policy can allow; ask whoever keeps it

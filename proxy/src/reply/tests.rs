@@ -370,3 +370,18 @@ fn tells_socks_clients_by_code() {
     assert_eq!(socks_code(&Refusal::connect("x", true)), 6);
     assert_eq!(socks_code(&Refusal::unrecorded()), 1);
 }
+
+#[test]
+fn under_an_exclusive_machine_no_command_is_named_that_would_fail() {
+    let refusal = Refusal {
+        exclusive: true,
+        ..verdict(Effect::Deny, Basis::Default, None)
+    };
+    insta::assert_snapshot!(brief(&refusal, "docs.test:443"), @r"
+    HTTP/1.1 403 docs.test:443 denied by default
+    moat: docs.test:443 denied by default
+    This is the policy of the machine or its owner, not a fault of the network: retrying, or another way to the same host, will not work.
+    Only the machine's policy can allow it: ask whoever keeps that.
+    id: JB3NZT772Y
+    ");
+}
