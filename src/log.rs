@@ -6,11 +6,15 @@
 use std::io::{self, Write};
 
 use clap::ValueEnum;
-use tracing::level_filters::LevelFilter;
+use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
 
 use crate::output::{is_unprintable, printable};
 use crate::problem::Problem;
+
+/// What is logged, whatever the environment says. The resolver's own warnings are left out: whoever
+/// sends forged answers chooses how many there are, and a failed lookup is in the record.
+const FILTER: &str = "info,hickory_net=error,hickory_proto=error,hickory_resolver=error";
 
 /// The shape of a log line.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
@@ -24,7 +28,7 @@ pub(crate) enum LogFormat {
 /// Sends log lines to standard error from now on.
 pub(crate) fn start(format: LogFormat) -> Result<(), Problem> {
     let builder = tracing_subscriber::fmt()
-        .with_max_level(LevelFilter::INFO)
+        .with_env_filter(EnvFilter::new(FILTER))
         .with_ansi(false)
         .with_target(false)
         .with_writer(Escaped);

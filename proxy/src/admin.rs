@@ -28,6 +28,9 @@ mod health;
 const CONNECTIONS: usize = 32;
 /// The whole of a connection: one request and its answer.
 const LIMIT: Duration = Duration::from_secs(10);
+/// Its request's head: short, so that neighbours who send half of one cannot hold every place and
+/// make a probe fail.
+const HEAD_LIMIT: Duration = Duration::from_secs(2);
 /// Between two attempts to accept after a failure.
 const BACK_OFF: Duration = Duration::from_millis(200);
 const TEXT: &str = "text/plain; charset=utf-8";
@@ -77,7 +80,7 @@ pub(crate) async fn run(
             });
             let connection = http1::Builder::new()
                 .timer(TokioTimer::new())
-                .header_read_timeout(LIMIT)
+                .header_read_timeout(HEAD_LIMIT)
                 .keep_alive(false)
                 .max_buf_size(16 << 10)
                 .serve_connection(TokioIo::new(stream), answer);
