@@ -140,6 +140,33 @@ impl Protocol {
     }
 }
 
+/// How much a line matters to somebody who watches.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Severity {
+    /// The ordinary course.
+    #[default]
+    Info,
+    /// Something was refused, or would have been.
+    Warning,
+    /// The proxy cannot do what it should: load a policy, or keep the record.
+    Error,
+}
+
+impl Severity {
+    /// The severity of an event with this verdict and cause.
+    pub const fn of(event: Event, effect: Option<Effect>, cause: Cause) -> Self {
+        match (event, effect, cause) {
+            (_, _, Cause::Audit) => Self::Error,
+            (Event::Reload, _, Cause::Done) => Self::Info,
+            (Event::Reload, ..) => Self::Error,
+            (Event::Decision, Some(Effect::Deny | Effect::Ask), _) => Self::Warning,
+            (Event::Decision | Event::Close | Event::Start | Event::Stop, ..) => Self::Info,
+        }
+    }
+}
+
 /// Who ended a connection.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -192,6 +219,9 @@ pub struct Record {
     pub enforced: bool,
     /// Why.
     pub cause: Cause,
+    /// How much it matters.
+    #[serde(default)]
+    pub severity: Severity,
     /// The HTTP status or SOCKS reply sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
@@ -239,6 +269,7 @@ impl Record {
             effect: None,
             enforced: true,
             cause,
+            severity: Severity::of(event, None, cause),
             status: None,
             rule: None,
             source: None,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use moat_policy::host::Host;
-use moat_policy::record::Record;
+use moat_policy::record::{Record, Severity};
 use serde::Serialize as _;
 use serde_json::ser::Formatter;
 use time::OffsetDateTime;
@@ -57,6 +57,7 @@ fn record(entry: Entry, seq: u64) -> Record {
         record.duration_ms = Some(u64::try_from(millis).unwrap_or(u64::MAX));
         record.ended_by = Some(traffic.ended_by);
     }
+    record.severity = Severity::of(entry.event, entry.effect, entry.cause);
     record.protocol = entry.protocol;
     record.actor = entry.actor.map(Arc::unwrap_or_clone);
     record.method = entry.method.map(Cow::Borrowed);

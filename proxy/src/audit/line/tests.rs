@@ -4,11 +4,11 @@ use std::time::{Duration, SystemTime};
 
 use moat_policy::host::Host;
 use moat_policy::port::Port;
-use moat_policy::record::{Actor, Cause, EndedBy, Event, Protocol, Record};
+use moat_policy::record::{Actor, Cause, EndedBy, Event, Protocol, Record, Severity};
 use moat_policy::request::Target;
 use moat_policy::verdict::{Effect, Layer, Rule};
 
-use super::append;
+use super::{append, record};
 use crate::id::EventId;
 use crate::record::{Entry, Traffic};
 
@@ -60,7 +60,7 @@ fn full() -> Entry {
 
 #[test]
 fn an_event_is_one_line_with_everything_that_is_known() {
-    insta::assert_snapshot!(line(full()), @r#"{"v":1,"ts":"2023-11-14T22:13:20.000042Z","seq":7,"id":"0000000001","event":"close","protocol":"connect","actor":{"client":"127.0.0.1:50000"},"host":"docs.test","port":443,"method":"CONNECT","address":"192.0.2.1","effect":"allow","enforced":true,"cause":"done","status":200,"rule":"docs","source":"policy.yaml:5","policy":"0011","bytes_up":10,"bytes_down":20,"duration_ms":30,"ended_by":"client"}"#);
+    insta::assert_snapshot!(line(full()), @r#"{"v":1,"ts":"2023-11-14T22:13:20.000042Z","seq":7,"id":"0000000001","event":"close","protocol":"connect","actor":{"client":"127.0.0.1:50000"},"host":"docs.test","port":443,"method":"CONNECT","address":"192.0.2.1","effect":"allow","enforced":true,"cause":"done","severity":"info","status":200,"rule":"docs","source":"policy.yaml:5","policy":"0011","bytes_up":10,"bytes_down":20,"duration_ms":30,"ended_by":"client"}"#);
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn what_is_not_known_is_left_out_except_the_host() {
         id: EventId::from_bits(0),
         ..Entry::of_proxy(Event::Start, Cause::Done, None)
     };
-    insta::assert_snapshot!(line(entry), @r#"{"v":1,"ts":"1970-01-01T00:00:00.000000Z","seq":7,"id":"0000000000","event":"start","host":null,"enforced":true,"cause":"done"}"#);
+    insta::assert_snapshot!(line(entry), @r#"{"v":1,"ts":"1970-01-01T00:00:00.000000Z","seq":7,"id":"0000000000","event":"start","host":null,"enforced":true,"cause":"done","severity":"info"}"#);
 }
 
 #[test]
@@ -86,4 +86,29 @@ fn a_line_stays_a_line_and_steers_no_terminal() {
     assert!(text.contains('é'));
     let record: Record = serde_json::from_str(&text).unwrap();
     assert_eq!(record.reason.as_deref(), Some(nasty));
+}
+
+#[test]
+fn what_was_refused_or_went_wrong_stands_out_by_its_severity() {
+    let severity = |event, effect, cause| {
+        let entry = Entry {
+            effect,
+            ..Entry::of_proxy(event, cause, None)
+        };
+        record(entry, 1).severity
+    };
+    let decision = |effect, cause| severity(Event::Decision, Some(effect), cause);
+    assert_eq!(decision(Effect::Allow, Cause::Policy), Severity::Info);
+    assert_eq!(decision(Effect::Deny, Cause::Default), Severity::Warning);
+    assert_eq!(decision(Effect::Ask, Cause::Policy), Severity::Warning);
+    assert_eq!(decision(Effect::Deny, Cause::Audit), Severity::Error);
+    assert_eq!(severity(Event::Reload, None, Cause::Done), Severity::Info);
+    assert_eq!(
+        severity(Event::Reload, None, Cause::Malformed),
+        Severity::Error
+    );
+    assert_eq!(
+        severity(Event::Close, Some(Effect::Allow), Cause::Dns),
+        Severity::Info
+    );
 }
