@@ -158,9 +158,8 @@ impl Severity {
     /// The severity of an event with this verdict and cause.
     pub const fn of(event: Event, effect: Option<Effect>, cause: Cause) -> Self {
         match (event, effect, cause) {
-            (_, _, Cause::Audit) => Self::Error,
             (Event::Reload, _, Cause::Done) => Self::Info,
-            (Event::Reload, ..) => Self::Error,
+            (Event::Reload, ..) | (_, _, Cause::Audit) => Self::Error,
             (Event::Decision, Some(Effect::Deny | Effect::Ask), _) => Self::Warning,
             (Event::Decision | Event::Close | Event::Start | Event::Stop, ..) => Self::Info,
         }

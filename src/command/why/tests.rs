@@ -2,7 +2,7 @@ use super::*;
 use crate::bed::Bed;
 
 const RECORDS: &str = r#"{"v":1,"ts":"2026-01-01T00:00:00.000001Z","seq":1,"id":"AAAAAAAA","event":"decision","protocol":"connect","actor":{"client":"127.0.0.1:5555"},"host":"denied.test","port":443,"method":"CONNECT","effect":"deny","enforced":true,"cause":"default","status":403}
-{"v":1,"ts":"2026-01-01T00:00:01.000000Z","seq":2,"id":"BBBBBBBB","event":"decision","protocol":"socks5","host":"secret.test","port":22,"effect":"deny","enforced":true,"cause":"policy","status":2,"rule":"denied","source":"/etc/moat/policy.yaml:9"}
+{"v":1,"ts":"2026-01-01T00:00:01.000000Z","seq":2,"id":"BBBBBBBB","event":"decision","protocol":"socks5","host":"secret.test","port":22,"effect":"deny","enforced":true,"cause":"policy","severity":"warning","status":2,"rule":"denied","source":"/etc/moat/policy.yaml:9"}
 {"v":1,"ts":"2026-01-01T00:00:02.000000Z","seq":3,"id":"CCCCCCCC","event":"decision","protocol":"connect","host":"inner.test","port":5432,"effect":"deny","enforced":true,"cause":"guarded","status":403,"address":"fd00::1","reason":"private"}
 {"v":1,"ts":"2026-01-01T00:00:03.000000Z","seq":4,"id":"DDDDDDDD","event":"decision","protocol":"connect","host":"up.test","port":443,"effect":"allow","enforced":true,"cause":"policy","rule":"names","source":"policy.yaml:4"}
 {"v":1,"ts":"2026-01-01T00:00:04.000000Z","seq":5,"id":"DDDDDDDD","event":"close","protocol":"connect","host":"up.test","port":443,"effect":"allow","enforced":true,"cause":"connect","status":502,"bytes_up":0,"bytes_down":0,"duration_ms":12,"ended_by":"moat"}
@@ -93,7 +93,7 @@ fn what_was_allowed_and_failed_says_so() {
 
 #[test]
 fn json_holds_the_records() {
-    insta::assert_snapshot!(why(&recorded(), "BBBBBBBB", true).1, @r#"{"id":"BBBBBBBB","records":[{"v":1,"ts":"2026-01-01T00:00:01.000000Z","seq":2,"id":"BBBBBBBB","event":"decision","protocol":"socks5","host":"secret.test","port":22,"effect":"deny","enforced":true,"cause":"policy","status":2,"rule":"denied","source":"/etc/moat/policy.yaml:9"}],"change":"only the rule itself at /etc/moat/policy.yaml:9: a deny is absolute, no allow overrules it","today":["deny  secret.test:22 by default, since no rule matches"]}"#);
+    insta::assert_snapshot!(why(&recorded(), "BBBBBBBB", true).1, @r#"{"id":"BBBBBBBB","records":[{"v":1,"ts":"2026-01-01T00:00:01.000000Z","seq":2,"id":"BBBBBBBB","event":"decision","protocol":"socks5","host":"secret.test","port":22,"effect":"deny","enforced":true,"cause":"policy","severity":"warning","status":2,"rule":"denied","source":"/etc/moat/policy.yaml:9"}],"change":"only the rule itself at /etc/moat/policy.yaml:9: a deny is absolute, no allow overrules it","today":["deny  secret.test:22 by default, since no rule matches"]}"#);
 }
 
 #[test]
