@@ -112,6 +112,13 @@ pub fn is_localhost_name(name: &HostName) -> bool {
     text == "localhost" || text.ends_with(".localhost")
 }
 
+/// The addresses that entries have to name to open this one: itself, and each guarded IPv4 address
+/// inside it.
+pub fn to_open(address: IpAddr) -> impl Iterator<Item = IpAddr> {
+    let inner = Embedded::of(canonical(address)).map(IpAddr::V4);
+    std::iter::once(address).chain(inner.filter(|inner| class_of(*inner).is_some()))
+}
+
 /// Whether a range lies wholly in a class that no entry opens, so that an allow entry for it is
 /// dead.
 pub fn is_never_openable(range: &IpNet) -> Option<AddressClass> {

@@ -6,7 +6,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::address::{AddressClass, METADATA, is_localhost_name, is_metadata_name};
+use crate::address::{self, AddressClass, METADATA, is_localhost_name, is_metadata_name};
 use crate::compile::{self, Compiled, Filed};
 use crate::entry::Entry;
 use crate::host::Host;
@@ -192,7 +192,7 @@ fn opening_entry(host: &Host, port: Port) -> String {
 }
 
 /// The entries that open one host on one port: of the name of a metadata service its address too,
-/// which nothing but its own entry opens.
+/// which nothing but its own entry opens, and of an address those inside it.
 fn opening_entries(host: &Host, port: Port) -> String {
     let entry = opening_entry(host, port);
     match host {
@@ -200,7 +200,12 @@ fn opening_entries(host: &Host, port: Port) -> String {
             let address = opening_entry(&Host::Address(METADATA.into()), port);
             format!("{entry} {address}")
         }
-        Host::Name(_) | Host::Address(_) => entry,
+        Host::Address(address) => {
+            let opening = |address| opening_entry(&Host::Address(address), port);
+            let entries: Vec<String> = address::to_open(*address).map(opening).collect();
+            entries.join(" ")
+        }
+        Host::Name(_) => entry,
     }
 }
 

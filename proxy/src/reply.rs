@@ -5,6 +5,7 @@
 
 use std::fmt::{self, Write as _};
 
+use moat_policy::address::to_open;
 use moat_policy::host::Host;
 use moat_policy::record::Cause;
 use moat_policy::request::Target;
@@ -266,12 +267,20 @@ fn entry(host: &str, target: &Target) -> String {
     }
 }
 
-/// The entry that opens a guarded address: that address alone, and never the name.
+/// The entries that open a guarded address: that address and those inside it, and never the name.
 fn address_entry(refusal: &Refusal, target: &Target) -> String {
-    match (refusal.address, &target.host) {
-        (Some(address), _) => entry(&Host::Address(address).to_string(), target),
-        (None, host) => entry(&host.to_string(), target),
-    }
+    let address = match (refusal.address, &target.host) {
+        (Some(address), _) => Some(address),
+        (None, Host::Address(address)) => Some(*address),
+        (None, Host::Name(_)) => None,
+    };
+    let Some(address) = address else {
+        return entry(&target.host.to_string(), target);
+    };
+    let entries: Vec<String> = to_open(address)
+        .map(|address| entry(&Host::Address(address).to_string(), target))
+        .collect();
+    entries.join(" ")
 }
 
 /// A text as header fields and reason phrases may carry it: printable ASCII.

@@ -196,6 +196,15 @@ fn an_address_opens_by_itself_or_never() {
 }
 
 #[test]
+fn an_address_with_a_guarded_one_inside_needs_both() {
+    let opening = |host: &str| opening_entries(&Host::parse(host.as_bytes()).unwrap(), Port::HTTP);
+    assert_eq!(opening("[64:ff9b::7f00:1]"), "[64:ff9b::7f00:1] 127.0.0.1");
+    assert_eq!(opening("[2002:a00:1::]"), "[2002:a00:1::] 10.0.0.1");
+    assert_eq!(opening("[64:ff9b::808:808]"), "[64:ff9b::808:808]");
+    assert_eq!(opening("[::ffff:10.0.0.1]"), "[::ffff:10.0.0.1]");
+}
+
+#[test]
 fn the_name_of_a_metadata_service_needs_its_address_too() {
     let host = Host::parse(b"metadata.google.internal").unwrap();
     assert_eq!(
