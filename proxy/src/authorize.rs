@@ -18,9 +18,10 @@ use moat_policy::verdict::{AddressVerdict, Basis, Effect, Grant, Rule, TlsRule, 
 pub(crate) use self::outcome::{closed, established, refused_late, unreached, unread, unresolved};
 use self::outcome::{recorded, refused};
 use crate::config::Mode;
+use crate::dial;
 use crate::id::EventId;
 use crate::refusal::Refusal;
-use crate::worker::{Loaded, Worker};
+use crate::worker::{Loaded, Shared, Worker};
 
 /// One request, as its door read it.
 #[derive(Clone, Debug)]
@@ -222,10 +223,7 @@ fn is_clear(asked: &Asked, verdict: &Verdict<'_>) -> bool {
 /// to one are found once they are resolved.
 fn own_listener(worker: &Worker, target: &Target) -> Option<IpAddr> {
     let shared = &worker.shared;
-    let holds = |address: &IpAddr| {
-        let is_own = shared.interfaces.hold(*address);
-        shared.own.holds(*address, target.port.number(), is_own)
-    };
+    let holds = |address: &IpAddr| is_listener(shared, *address, target.port);
     match &target.host {
         Host::Address(address) => Some(*address).filter(holds),
         Host::Name(name) if is_localhost_name(name) => {
@@ -234,6 +232,16 @@ fn own_listener(worker: &Worker, target: &Target) -> Option<IpAddr> {
         }
         Host::Name(_) => None,
     }
+}
+
+/// Whether a connection to this address and port would arrive at this proxy.
+fn is_listener(shared: &Shared, address: IpAddr, port: Port) -> bool {
+    let number = port.number();
+    let is_local = || {
+        shared.interfaces.hold(address)
+            || shared.own.take_all(number) && dial::is_kept_here(address)
+    };
+    shared.own.holds(address, number, is_local())
 }
 
 /// Whether observing lets a refusal pass: one by default or an `ask`, never an explicit one.
@@ -277,11 +285,7 @@ pub(crate) fn addresses(
 fn judge(worker: &Worker, permit: &Permit, address: IpAddr) -> Option<Refusal> {
     let target = &permit.asked.target;
     let is_own = worker.shared.interfaces.hold(address);
-    if worker
-        .shared
-        .own
-        .holds(address, target.port.number(), is_own)
-    {
+    if is_listener(&worker.shared, address, target.port) {
         return Some(Refusal::guarded(AddressClass::Listener, address));
     }
     if matches!(target.host, Host::Address(_)) && !is_own {

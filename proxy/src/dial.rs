@@ -5,7 +5,7 @@
 mod race;
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::{Duration, SystemTime};
 
 use rustix::io::Errno;
@@ -118,6 +118,37 @@ pub(crate) async fn name_server_tcp(
 pub(crate) async fn name_server_udp(local: SocketAddr) -> io::Result<UdpSocket> {
     UdpSocket::bind(local).await
 }
+
+/// Whether the kernel keeps on this host what is sent to an address, which it also does for ranges
+/// that a route makes local and no interface has. Nothing is sent: connecting a datagram socket
+/// only chooses the route.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this is the one place that connects"
+)]
+pub(crate) fn is_kept_here(address: IpAddr) -> bool {
+    let address = address.to_canonical();
+    let any = match address {
+        IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+        IpAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+    };
+    let source = || {
+        let socket = std::net::UdpSocket::bind((any, 0))?;
+        socket.connect((address, DISCARD))?;
+        socket.local_addr()
+    };
+    match source() {
+        Ok(source) => source.ip() == address || source.ip().is_loopback(),
+        // Nobody can reach it; for any other error it is not known, so it is refused.
+        Err(error) => !matches!(
+            error.kind(),
+            io::ErrorKind::NetworkUnreachable | io::ErrorKind::HostUnreachable
+        ),
+    }
+}
+
+/// The port for a question about a route; which one it is plays no part.
+const DISCARD: u16 = 9;
 
 /// Whether anybody listens on this Unix socket: asked of a proxy's own path before it is bound,
 /// by configuration and not for a client. Never waits.

@@ -12,6 +12,12 @@ impl OwnListeners {
         Self(listeners)
     }
 
+    /// Whether one of them takes connections to every local address on this port.
+    pub(crate) fn take_all(&self, port: u16) -> bool {
+        let mut own = self.0.iter();
+        own.any(|own| own.port() == port && own.ip().is_unspecified())
+    }
+
     /// Whether a connection to this address and port would arrive at the proxy. `local` says
     /// that the address is one of this host, for a listener on the wildcard address.
     pub(crate) fn holds(&self, address: IpAddr, port: u16, local: bool) -> bool {

@@ -40,11 +40,16 @@ fn a_wildcard_listener_is_guarded_on_every_address() {
         let moat = bed
             .moat()
             .without_listener()
-            .flag("--listen", "0.0.0.0:0")
+            .flag("--listen", "[::]:0")
+            .allow_also(&["me.allowed.test:*", "10.0.0.0/8:*", "[fd00::/8]:*"])
             .start();
         let port = moat.port();
-        bed.dns.set("me.allowed.test", "A 127.0.0.2");
-        assert_eq!(moat.connect(&format!("127.0.0.2:{port}")), 403);
+        bed.dns.set("me.allowed.test", "A 10.9.9.9");
+        // Those of interfaces, and those that a route alone makes local.
+        for host in ["127.0.0.2", "10.9.9.9", "[fd00::9]", "me.allowed.test"] {
+            assert_eq!(moat.connect(&format!("{host}:{port}")), 403, "{host}");
+            assert_eq!(moat.get(&format!("{host}:{port}/")).status(), 403, "{host}");
+        }
         moat.finish();
     });
 }
