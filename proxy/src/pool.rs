@@ -32,6 +32,9 @@ const MAX_TOTAL: usize = 256;
 const MAX_IDLE: Duration = Duration::from_secs(30);
 /// Most headers in a response.
 const MAX_HEADERS: usize = 200;
+/// Most of a response that is read ahead of a client that is slow to take it, and so the longest
+/// head. Unset, hyper reads 400 KiB ahead.
+const MAX_BUFFERED: usize = 64 * 1024;
 
 /// What a connection is kept under.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
@@ -59,6 +62,7 @@ impl Upstream {
         let (sender, connection) = http1::Builder::new()
             .preserve_header_case(true)
             .max_headers(MAX_HEADERS)
+            .max_buf_size(MAX_BUFFERED)
             .handshake(TokioIo::new(OriginSocket::new(stream)))
             .await
             .map_err(|_| Refusal::upstream("the origin's connection cannot be used"))?;

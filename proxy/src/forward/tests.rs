@@ -12,6 +12,7 @@ use crate::connection;
 use crate::testing::{self, Records, local};
 use crate::worker::Worker;
 
+mod bounded;
 mod early;
 
 /// An origin on loopback that answers by a function of the head, and remembers what it got.
