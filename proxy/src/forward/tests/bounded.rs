@@ -3,31 +3,6 @@
 use super::{LAST, Origin, exchange, get, stage};
 use crate::testing::local;
 
-const MOST: usize = 64 * 1024;
-
-#[test]
-fn reads_no_more_than_64_kib_ahead_of_its_client() {
-    local(async {
-        // Without a length: the client gets each piece that was read as one chunk.
-        let origin = Origin::start(|_| {
-            let mut answer = b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n".to_vec();
-            answer.resize(answer.len() + 32 * MOST, b'.');
-            answer
-        })
-        .await;
-        let (worker, _records) = stage();
-        let response = exchange(&worker, &get(&origin.address, "/", LAST)).await;
-        let (_, body) = response.split_once("\r\n\r\n").unwrap();
-        let pieces: Vec<usize> = body
-            .split("\r\n")
-            .filter(|line| line.starts_with('.'))
-            .map(str::len)
-            .collect();
-        assert_eq!(pieces.iter().sum::<usize>(), 32 * MOST);
-        assert!(pieces.iter().all(|&piece| piece <= MOST), "{pieces:?}");
-    });
-}
-
 #[test]
 fn answers_502_to_a_response_whose_head_is_too_long() {
     local(async {
