@@ -118,8 +118,10 @@ impl Client {
         reason = "this is the one place that resolves"
     )]
     async fn family(&self, name: &HostName, kind: RecordType) -> Family {
-        // Absolute: no search list may turn it into another name.
-        let Ok(asked) = Name::from_ascii(format!("{name}.")) else {
+        // Absolute: no search list may turn it into another name. By its labels, since the reader
+        // of texts refuses some that DNS carries, such as `-a`.
+        let labels = name.as_str().split('.').map(str::as_bytes);
+        let Ok(asked) = Name::from_labels(labels) else {
             return Family::failed(Failure::NoSuchName);
         };
         match self.0.lookup(asked.clone(), kind).await {

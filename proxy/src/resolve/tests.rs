@@ -111,6 +111,27 @@ fn both_families_are_asked_for_the_absolute_name_and_interleaved() {
 }
 
 #[test]
+fn every_name_that_dns_carries_is_asked_for() {
+    local(async {
+        let (server, log) = stub(Box::new(|_, _| Say::Code(ResponseCode::NXDomain))).await;
+        let resolver = resolver(server);
+        let longest = format!(
+            "{}.{}",
+            ["a".repeat(63).as_str(); 3].join("."),
+            "b".repeat(61)
+        );
+        for (at, text) in ["-a.test", "a-.test", "_a.test", &longest]
+            .into_iter()
+            .enumerate()
+        {
+            let found = resolver.lookup(&name(text)).await;
+            assert_eq!(found, Err(Failure::NoSuchName), "{text}");
+            assert_eq!(log.borrow().len(), 2 * (at + 1), "{text}");
+        }
+    });
+}
+
+#[test]
 fn an_answer_is_kept_and_one_query_serves_all_that_wait() {
     local(async {
         let (server, log) = stub(Box::new(|name, kind| {
