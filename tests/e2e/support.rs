@@ -3,6 +3,7 @@
 pub(crate) mod client;
 pub(crate) mod command;
 pub(crate) mod dns;
+pub(crate) mod doors;
 pub(crate) mod moat;
 pub(crate) mod namespace;
 pub(crate) mod origin;

@@ -201,11 +201,14 @@ pub(crate) fn socks_target(host: &str, port: u16) -> Vec<u8> {
             bytes.push(4);
             bytes.extend(address.octets());
         }
-        Err(_) => {
-            bytes.extend([3, u8::try_from(host.len()).unwrap()]);
-            bytes.extend(host.as_bytes());
-        }
+        Err(_) => return socks_name(host.as_bytes(), port),
     }
     bytes.extend(port.to_be_bytes());
     bytes
+}
+
+/// The same with the host as a name, whatever its bytes.
+pub(crate) fn socks_name(host: &[u8], port: u16) -> Vec<u8> {
+    let length = u8::try_from(host.len()).unwrap();
+    [&[5, 1, 0, 3, length], host, &port.to_be_bytes()].concat()
 }
