@@ -15,7 +15,7 @@ use rustix::fs::{FlockOperation, flock};
 use crate::places::MACHINE_POLICY;
 use crate::policy_file::{self, Custody};
 use crate::problem::{self, Problem};
-use crate::state::{create_private, make_private};
+use crate::state::{self, create_private, make_private};
 
 /// A policy file that is about to be changed.
 #[derive(Debug)]
@@ -57,6 +57,8 @@ impl Rewrite {
         rewrite.text = rewrite.read()?;
         if rewrite.text.is_some() {
             rewrite.owner()?;
+        } else {
+            policy_file::check_place(path, custody)?;
         }
         Ok(rewrite)
     }
@@ -162,8 +164,10 @@ impl Rewrite {
     fn replace(&self, text: &str, owner: Option<Owner>) -> io::Result<()> {
         let directory = self.directory();
         let name = self.target.file_name().unwrap_or_default();
-        let name = name.to_string_lossy();
-        let new = directory.join(format!(".{name}.{}.new", std::process::id()));
+        let prefix = format!(".{}.", name.to_string_lossy());
+        // Under the lock: nobody else is between writing such a file and moving it.
+        state::remove_left_over(&directory, &prefix, ".new")?;
+        let new = directory.join(format!("{prefix}{}.new", std::process::id()));
         let written = self.fill(&new, text, owner);
         if written.is_err() {
             // The failure to write is the one to report.

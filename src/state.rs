@@ -104,6 +104,29 @@ pub(crate) fn create_private(path: &Path) -> io::Result<fs::File> {
         .open(path)
 }
 
+/// Removes the files of this user between whose prefix and suffix stands the id of a process that
+/// is no more: a killed one could not do it itself.
+pub(crate) fn remove_left_over(directory: &Path, prefix: &str, suffix: &str) -> io::Result<()> {
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let pid = name
+            .to_str()
+            .and_then(|name| name.strip_prefix(prefix)?.strip_suffix(suffix))
+            .filter(|pid| pid.bytes().all(|byte| byte.is_ascii_digit()))
+            .and_then(|pid| pid.parse().ok());
+        if pid.is_none_or(exists) {
+            continue;
+        }
+        let metadata = entry.metadata()?;
+        let is_ours = metadata.uid() == rustix::process::geteuid().as_raw();
+        if is_ours && metadata.is_file() {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
+}
+
 /// The proxies that run now, the newest first. What is no run file or stale is left out.
 pub(crate) fn running(directory: &Path) -> io::Result<Vec<Running>> {
     let entries = match fs::read_dir(directory) {
@@ -174,11 +197,13 @@ fn read(path: &Path) -> Option<Running> {
 }
 
 fn is_alive(running: &Running) -> bool {
-    let Some(pid) = i32::try_from(running.pid).ok().and_then(Pid::from_raw) else {
-        return false;
-    };
-    let exists = !matches!(test_kill_process(pid), Err(rustix::io::Errno::SRCH));
-    exists && running.start_ticks == start_ticks(running.pid)
+    exists(running.pid) && running.start_ticks == start_ticks(running.pid)
+}
+
+/// Whether a process has this id.
+fn exists(pid: u32) -> bool {
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    pid.is_some_and(|pid| !matches!(test_kill_process(pid), Err(rustix::io::Errno::SRCH)))
 }
 
 #[cfg(test)]

@@ -47,6 +47,41 @@ fn what_a_killed_process_left_over_is_no_obstacle() {
 }
 
 #[test]
+fn what_killed_processes_left_over_is_removed_and_nothing_else() {
+    let (folder, path) = folder();
+    // No process has an id above the kernel's limit (proc(5), pid_max).
+    let dead = ".policy.yaml.4194305.new";
+    let parent = format!(".policy.yaml.{}.new", std::os::unix::process::parent_id());
+    let others = [
+        parent.as_str(),
+        ".other.yaml.4194305.new",
+        ".policy.yaml.+4194305.new",
+        ".policy.yaml.old.new",
+        ".policy.yaml.4194305.new.bak",
+    ];
+    for name in others.into_iter().chain([dead]) {
+        fs::write(folder.path().join(name), "").unwrap();
+    }
+    fs::create_dir(folder.path().join(".policy.yaml.4194306.new")).unwrap();
+    let file = Rewrite::open(&path, Lock::AtTheEnd).unwrap();
+    file.write("version: 1\n").unwrap();
+    assert!(!folder.path().join(dead).exists());
+    for name in others {
+        assert!(folder.path().join(name).exists(), "{name}");
+    }
+}
+
+#[test]
+fn no_file_is_made_where_it_would_be_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let open = folder.path().join("open");
+    fs::create_dir(&open).unwrap();
+    fs::set_permissions(&open, fs::Permissions::from_mode(0o777)).unwrap();
+    let problem = Rewrite::open(&open.join("policy.yaml"), Lock::AtTheEnd).unwrap_err();
+    assert!(problem.plain().contains("others can write the directory"));
+}
+
+#[test]
 fn a_file_that_its_owner_may_not_write_is_refused() {
     let (_folder, path) = folder();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).unwrap();
