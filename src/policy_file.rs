@@ -40,12 +40,14 @@ pub(crate) struct PolicyText {
     pub(crate) warnings: Vec<String>,
 }
 
-/// Reads a file. `None` when it plainly is not there; every other failure is an error.
+/// Reads a file. `None` when it plainly is not there, whoever could put one there: it would be
+/// refused then. Every other failure is an error.
 pub(crate) fn read(path: &Path, custody: Custody) -> Result<Option<PolicyText>, Problem> {
-    let Some(way) = walk(path, custody)? else {
+    let way = walk(path, custody)?;
+    let Some(end) = &way.end else {
         return Ok(None);
     };
-    let mut file = match open(&way.end) {
+    let mut file = match open(end) {
         Ok(file) => file,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(unreadable(path, &error)),
@@ -54,7 +56,7 @@ pub(crate) fn read(path: &Path, custody: Custody) -> Result<Option<PolicyText>, 
     if !metadata.is_file() {
         return Err(refused(path, "it is not a regular file", "name a file"));
     }
-    let mut warnings = check_way(path, &way)?;
+    let mut warnings = check_way(path, &way, custody)?;
     if let Some(warning) = check_file(path, &file, &metadata, custody)? {
         warnings.push(warning);
     }
@@ -62,19 +64,28 @@ pub(crate) fn read(path: &Path, custody: Custody) -> Result<Option<PolicyText>, 
     Ok(Some(PolicyText { text, warnings }))
 }
 
+/// Refuses a place where a file would not be read, so that none is made there.
+pub(crate) fn check_place(path: &Path, custody: Custody) -> Result<(), Problem> {
+    let way = walk(path, custody)?;
+    check_way(path, &way, custody).map(|_| ())
+}
+
 /// A path without links, and what was seen on the way to its end.
 #[derive(Debug, Default)]
 struct Way {
-    end: PathBuf,
+    /// Where it leads; `None` where nothing is there.
+    end: Option<PathBuf>,
+    /// The first directory that others can write.
+    open: Option<PathBuf>,
     /// The first directory that belongs to somebody else, and to whom.
     foreign: Option<(PathBuf, u32)>,
     /// The first directory that a group can write, and which.
     shared: Option<(PathBuf, u32)>,
 }
 
-/// Follows the path from the root, and checks every directory and link on it. What makes no
+/// Follows the path from the root, and looks at every directory and link on it. What makes no
 /// difference where there is no file is kept for [`check_way`].
-fn walk(path: &Path, custody: Custody) -> Result<Option<Way>, Problem> {
+fn walk(path: &Path, custody: Custody) -> Result<Way, Problem> {
     let absolute = std::path::absolute(path).map_err(|error| unreadable(path, &error))?;
     let mut ahead: VecDeque<(OsString, Origin)> = VecDeque::new();
     queue(&mut ahead, &absolute, Origin::Typed);
@@ -91,7 +102,7 @@ fn walk(path: &Path, custody: Custody) -> Result<Option<Way>, Problem> {
         let metadata = match fs::symlink_metadata(&next) {
             Ok(metadata) => metadata,
             Err(error) if error.kind() == ErrorKind::NotFound && origin == Origin::Typed => {
-                return Ok(None);
+                return Ok(way);
             }
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 return Err(refused(
@@ -124,12 +135,23 @@ fn walk(path: &Path, custody: Custody) -> Result<Option<Way>, Problem> {
         }
         queue(&mut ahead, &target, Origin::Link);
     }
-    way.end = done;
-    Ok(Some(way))
+    way.end = Some(done);
+    Ok(way)
 }
 
-/// Who owns a directory can put another file in its place.
-fn check_way(path: &Path, way: &Way) -> Result<Vec<String>, Problem> {
+/// Who owns a directory or can write it can put another file in its place.
+fn check_way(path: &Path, way: &Way, custody: Custody) -> Result<Vec<String>, Problem> {
+    if let Some(directory) = &way.open {
+        let directory = directory.display();
+        return Err(refused(
+            path,
+            &format!("others can write the directory `{directory}`"),
+            &match custody {
+                Custody::Machine => format!("`chmod go-w {directory}`"),
+                Custody::User => format!("`chmod o-w {directory}`"),
+            },
+        ));
+    }
     if let Some((directory, owner)) = &way.foreign {
         let directory = directory.display();
         return Err(refused(
@@ -240,7 +262,7 @@ fn check_file(
     }
 }
 
-/// A directory on the way: who can write it can put another file in its place.
+/// Looks at a directory on the way.
 fn check_directory(
     path: &Path,
     directory: &Path,
@@ -271,17 +293,10 @@ fn check_directory(
     if custody == Custody::User && mode & 0o002 == 0 {
         way.shared
             .get_or_insert_with(|| (directory.to_owned(), metadata.gid()));
-        return Ok(());
+    } else {
+        way.open.get_or_insert_with(|| directory.to_owned());
     }
-    let directory = directory.display();
-    Err(refused(
-        path,
-        &format!("others can write the directory `{directory}`"),
-        &match custody {
-            Custody::Machine => format!("`chmod go-w {directory}`"),
-            Custody::User => format!("`chmod o-w {directory}`"),
-        },
-    ))
+    Ok(())
 }
 
 /// A link on the way: who owns it chooses the file.

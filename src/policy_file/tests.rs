@@ -123,6 +123,27 @@ fn a_directory_that_others_can_write_is_refused_wherever_it_is_on_the_way() {
 }
 
 #[test]
+fn absence_is_no_error_where_others_could_plant_a_file_and_a_planted_one_is_refused() {
+    let home = home();
+    let open = home.path().join("open");
+    fs::create_dir(&open).unwrap();
+    fs::set_permissions(&open, fs::Permissions::from_mode(0o777)).unwrap();
+    for custody in [Custody::User, Custody::Machine] {
+        for name in ["policy.yaml", "deep/policy.yaml"] {
+            let path = open.join(name);
+            assert!(read(&path, custody).unwrap().is_none(), "{name}");
+            assert!(check_place(&path, custody).is_err(), "{name}");
+        }
+    }
+    let path = open.join("policy.yaml");
+    write(&path, 0o644);
+    assert!(read(&path, Custody::User).is_err());
+    fs::remove_file(&path).unwrap();
+    symlink("gone.yaml", &path).unwrap();
+    assert!(read(&path, Custody::User).is_err(), "a planted link");
+}
+
+#[test]
 fn a_directory_that_a_group_can_write_is_a_warning() {
     let home = home();
     let shared = home.path().join("shared");
