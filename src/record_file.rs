@@ -4,6 +4,8 @@ use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
+use moat_policy::host::Host;
+use moat_policy::port::Port;
 use moat_policy::record::Record;
 
 use crate::places::Places;
@@ -30,6 +32,31 @@ pub(crate) fn installed(places: &Places) -> Result<Vec<PathBuf>, Problem> {
         files.push(default);
     }
     Ok(files)
+}
+
+/// The host of a record, which writes IPv6 without brackets; `None` where it is unreadable.
+pub(crate) fn host(record: &Record) -> Option<Host> {
+    let text = record.host.as_deref()?;
+    if let Ok(address) = text.parse() {
+        return Some(Host::Address(address));
+    }
+    Host::parse(text.as_bytes()).ok()
+}
+
+/// The port of a record; that of https where it says none.
+pub(crate) fn port(record: &Record) -> Port {
+    let port = record.port.and_then(Port::from_number);
+    port.unwrap_or(Port::HTTPS)
+}
+
+/// Host and port of a record as an authority writes them; `None` where it has no host.
+pub(crate) fn authority(record: &Record) -> Option<String> {
+    let text = record.host.as_deref()?;
+    let host = host(record).map_or_else(|| text.to_owned(), |host| host.to_string());
+    Some(match record.port {
+        Some(port) => format!("{host}:{port}"),
+        None => host,
+    })
 }
 
 /// A record file and what was rotated away from it, the oldest first. Only files that exist.

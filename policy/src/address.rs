@@ -114,7 +114,7 @@ pub fn is_localhost_name(name: &HostName) -> bool {
 
 /// The addresses that entries have to name to open this one: itself, and each guarded IPv4 address
 /// inside it.
-pub fn to_open(address: IpAddr) -> impl Iterator<Item = IpAddr> {
+pub(crate) fn to_open(address: IpAddr) -> impl Iterator<Item = IpAddr> {
     let inner = Embedded::of(canonical(address)).map(IpAddr::V4);
     std::iter::once(address).chain(inner.filter(|inner| class_of(*inner).is_some()))
 }

@@ -116,7 +116,7 @@ impl fmt::Display for Miss {
 pub enum Change {
     /// Nothing needs to change.
     None,
-    /// This entry in an allow group.
+    /// These entries in allow groups, a space between them.
     Allow(String),
     /// The entry that denies has to go: nothing overrules it.
     Remove(Arc<Rule>),
@@ -176,10 +176,10 @@ pub fn explain<'c>(compiled: &'c Compiled, request: &Request<'_>) -> Explanation
     }
 }
 
-/// The entry that opens one host on one port: for a literal or guarded address the address
+/// The entry that names one host on one port: for a literal or guarded address the address
 /// itself, never a name.
 /// The names below `localhost` are the one address that `localhost` is.
-fn opening_entry(host: &Host, port: Port) -> String {
+pub fn naming_entry(host: &Host, port: Port) -> String {
     let host = match host {
         Host::Name(name) if is_localhost_name(name) => "localhost".to_owned(),
         Host::Name(_) | Host::Address(_) => host.to_string(),
@@ -193,19 +193,14 @@ fn opening_entry(host: &Host, port: Port) -> String {
 
 /// The entries that open one host on one port: of the name of a metadata service its address too,
 /// which nothing but its own entry opens, and of an address those inside it.
-fn opening_entries(host: &Host, port: Port) -> String {
-    let entry = opening_entry(host, port);
+pub fn opening_entries(host: &Host, port: Port) -> Vec<String> {
+    let of_address = |address| naming_entry(&Host::Address(address), port);
     match host {
         Host::Name(name) if is_metadata_name(name) => {
-            let address = opening_entry(&Host::Address(METADATA.into()), port);
-            format!("{entry} {address}")
+            vec![naming_entry(host, port), of_address(METADATA.into())]
         }
-        Host::Address(address) => {
-            let opening = |address| opening_entry(&Host::Address(address), port);
-            let entries: Vec<String> = address::to_open(*address).map(opening).collect();
-            entries.join(" ")
-        }
-        Host::Name(_) => entry,
+        Host::Address(address) => address::to_open(*address).map(of_address).collect(),
+        Host::Name(_) => vec![naming_entry(host, port)],
     }
 }
 
@@ -216,7 +211,7 @@ fn change(compiled: &Compiled, target: &Target, verdict: &Verdict<'_>) -> Change
         (Effect::Deny, _, Some(rule)) => Change::Remove(Arc::clone(rule)),
         _ if layer::is_exclusive(&compiled.layers) => Change::Exclusive,
         (_, _, Some(rule)) if rule.layer != Layer::User => Change::Outrank(Arc::clone(rule)),
-        _ => Change::Allow(opening_entries(&target.host, target.port)),
+        _ => Change::Allow(opening_entries(&target.host, target.port).join(" ")),
     }
 }
 

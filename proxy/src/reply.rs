@@ -5,7 +5,7 @@
 
 use std::fmt::{self, Write as _};
 
-use moat_policy::address::to_open;
+use moat_policy::explain::opening_entries;
 use moat_policy::host::Host;
 use moat_policy::record::Cause;
 use moat_policy::request::Target;
@@ -211,7 +211,7 @@ impl Reply<'_> {
         if allow_wins && refusal.exclusive {
             WayOut::Machine
         } else if allow_wins {
-            WayOut::Allow(entry(&target.host.to_string(), target))
+            WayOut::Allow(entries(&target.host, target))
         } else {
             WayOut::Rule
         }
@@ -259,28 +259,17 @@ impl WayOut {
     }
 }
 
-/// The entry of a policy that opens a host for this target's port; 80 and 443 go without saying.
-fn entry(host: &str, target: &Target) -> String {
-    match target.port.number() {
-        80 | 443 => host.to_owned(),
-        port => format!("{host}:{port}"),
-    }
+/// The entries that open a host for this target's port.
+fn entries(host: &Host, target: &Target) -> String {
+    opening_entries(host, target.port).join(" ")
 }
 
 /// The entries that open a guarded address: that address and those inside it, and never the name.
 fn address_entry(refusal: &Refusal, target: &Target) -> String {
-    let address = match (refusal.address, &target.host) {
-        (Some(address), _) => Some(address),
-        (None, Host::Address(address)) => Some(*address),
-        (None, Host::Name(_)) => None,
-    };
-    let Some(address) = address else {
-        return entry(&target.host.to_string(), target);
-    };
-    let entries: Vec<String> = to_open(address)
-        .map(|address| entry(&Host::Address(address).to_string(), target))
-        .collect();
-    entries.join(" ")
+    match refusal.address {
+        Some(address) => entries(&Host::Address(address), target),
+        None => entries(&target.host, target),
+    }
 }
 
 /// A text as header fields and reason phrases may carry it: printable ASCII.

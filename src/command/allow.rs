@@ -110,7 +110,7 @@ fn run(section: Section, wanted: Wanted, context: &mut Context<'_>) -> Result<Ex
     let (items, path) = if let Some(which) = Which::of(wanted.last, wanted.id.as_deref()) {
         let refusal = refusal::find(&which, section, yes, &context.places)?;
         context.output.line(&refusal.words);
-        (vec![refusal.item], refusal.policy)
+        (refusal.items, refusal.policy)
     } else {
         let named = wanted.policy.clone();
         let path = named.unwrap_or_else(|| context.places.user_policy.clone());

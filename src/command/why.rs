@@ -130,7 +130,7 @@ fn explain_request(id: &str, json: bool, context: &mut Context<'_>) -> Result<Ex
 /// may have judged by other files, and by method and path, which no record holds.
 fn today(record: &Record, origin: &Path, context: &Context<'_>) -> Result<Vec<String>, Problem> {
     let refused = record.effect.is_some_and(|effect| effect != Effect::Allow);
-    let asked = change::target(record).and_then(|target| Asked::parse(&target).ok());
+    let asked = record_file::authority(record).and_then(|target| Asked::parse(&target).ok());
     let Some(asked) = asked.filter(|_| refused) else {
         return Ok(Vec::new());
     };
@@ -206,7 +206,7 @@ fn asked(record: &Record) -> String {
     let method = record.method.as_deref();
     let method = method.filter(|_| record.protocol != Some(Protocol::Connect));
     words.extend(method.map(str::to_owned));
-    words.push(change::target(record).unwrap_or_else(|| "something unreadable".to_owned()));
+    words.push(record_file::authority(record).unwrap_or_else(|| "something unreadable".to_owned()));
     if let Some(protocol) = record.protocol {
         words.push(format!("by {}", protocol.as_str()));
     }

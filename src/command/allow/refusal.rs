@@ -6,7 +6,8 @@
 use std::path::{Path, PathBuf};
 
 use moat_policy::edit::{Item, Section};
-use moat_policy::host::HostName;
+use moat_policy::explain::{naming_entry, opening_entries};
+use moat_policy::host::Host;
 use moat_policy::record::{Cause, Event, Record};
 use moat_policy::verdict::Effect;
 
@@ -46,8 +47,8 @@ impl Which {
 /// A refusal, as far as a policy can change it.
 #[derive(Debug)]
 pub(super) struct Refusal {
-    /// What would let it through.
-    pub(super) item: Item,
+    /// What would let it through, all of it.
+    pub(super) items: Vec<Item>,
     /// What happened, for the person who decides.
     pub(super) words: String,
     /// The policy of the proxy that refused.
@@ -100,7 +101,7 @@ pub(super) fn find(
         .with_hint("`moat log` shows the records"));
     };
     Ok(Refusal {
-        item: item(&record, section)?,
+        items: items(&record, section)?,
         words: words(&record),
         policy: policy_of(&proxy, places),
     })
@@ -140,14 +141,12 @@ fn is_meant(record: &Record, which: &Which) -> bool {
         }
 }
 
-/// The entry that answers a refusal: of a guarded address the address, never the name.
-fn item(record: &Record, section: Section) -> Result<Item, Problem> {
-    let asked = record.host.as_deref();
-    let is_name = asked.is_some_and(|host| HostName::parse(host).is_ok());
-    let host = match (record.cause, record.address) {
-        (Cause::Guarded, Some(address)) => Some(address.to_string()),
-        (Cause::Guarded, None) if is_name => None,
-        _ => asked.map(str::to_owned),
+/// The entries that answer a refusal: of a guarded address the address, never the name.
+fn items(record: &Record, section: Section) -> Result<Vec<Item>, Problem> {
+    let host = match (record.cause, record.address, record_file::host(record)) {
+        (Cause::Guarded, Some(address), _) => Some(Host::Address(address)),
+        (Cause::Guarded, None, Some(Host::Name(_))) => None,
+        (_, _, host) => host,
     };
     let is_ask = record.effect == Some(Effect::Ask);
     let useless = if matches!(record.cause, Cause::Default | Cause::Guarded) || is_ask {
@@ -167,30 +166,26 @@ fn item(record: &Record, section: Section) -> Result<Item, Problem> {
             words(record)
         )));
     };
-    let bare = host.trim_start_matches('[').trim_end_matches(']');
-    let text = match (record.port, bare.contains(':')) {
-        (None | Some(80 | 443), _) => host.clone(),
-        (Some(port), true) => format!("[{bare}]:{port}"),
-        (Some(port), false) => format!("{bare}:{port}"),
+    let port = record_file::port(record);
+    let entries = match section {
+        Section::Allow => opening_entries(&host, port),
+        Section::Deny => vec![naming_entry(&host, port)],
     };
-    Item::parse(&text, None).map_err(|error| super::change::refused("the record", error))
+    let items = entries.iter().map(|entry| Item::parse(entry, None));
+    items
+        .collect::<Result<_, _>>()
+        .map_err(|error| super::change::refused("the record", error))
 }
 
 fn words(record: &Record) -> String {
-    let host = record
-        .host
-        .as_deref()
-        .unwrap_or("a host that could not be read");
-    let port = record
-        .port
-        .map(|port| format!(":{port}"))
-        .unwrap_or_default();
+    let target = record_file::authority(record);
+    let target = target.unwrap_or_else(|| "a host that could not be read".to_owned());
     let address = match record.address {
         Some(address) if record.cause == Cause::Guarded => format!(", address {address}"),
         _ => String::new(),
     };
     format!(
-        "{} {}: {host}{port}{address} was refused ({})",
+        "{} {}: {target}{address} was refused ({})",
         record.ts,
         record.id,
         record.cause.as_str()

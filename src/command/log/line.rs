@@ -2,6 +2,8 @@
 
 use moat_policy::record::{Event, Protocol, Record};
 
+use crate::record_file;
+
 /// Time, id, what happened, to what, and why. Nothing is escaped here: the output does that.
 pub(super) fn render(record: &Record) -> String {
     let mut words: Vec<String> = vec![
@@ -50,13 +52,8 @@ fn effect(record: &Record) -> String {
 
 fn target(record: &Record) -> Option<String> {
     let is_request = matches!(record.event, Event::Decision | Event::Close);
-    match (&record.host, record.port) {
-        (Some(host), Some(port)) if host.contains(':') => Some(format!("[{host}]:{port}")),
-        (Some(host), Some(port)) => Some(format!("{host}:{port}")),
-        (Some(host), None) => Some(host.as_ref().to_owned()),
-        (None, _) if is_request => Some("-".to_owned()),
-        (None, _) => None,
-    }
+    let nobody = || is_request.then(|| "-".to_owned());
+    record_file::authority(record).or_else(nobody)
 }
 
 #[cfg(test)]

@@ -1,10 +1,12 @@
 //! What each cause means, and what a person can do about it.
 
-use std::net::IpAddr;
-
 use moat_policy::address::classify;
+use moat_policy::explain::opening_entries;
+use moat_policy::host::Host;
 use moat_policy::record::{Cause, Record};
 use moat_policy::verdict::Effect;
+
+use crate::record_file;
 
 /// A cause in words.
 pub(super) struct Why {
@@ -70,9 +72,9 @@ pub(super) fn of(record: &Record) -> Option<String> {
     match record.effect {
         Some(Effect::Deny) => of_deny(record),
         Some(Effect::Ask) if record.cause == Cause::Policy => {
-            let entry = entry(record.host.as_deref()?, record.port);
+            let entries = entries(record, &record_file::host(record)?);
             Some(format!(
-                "`moat allow {entry}`, unless the rule is in a more trusted file than yours"
+                "`moat allow {entries}`, unless the rule is in a more trusted file than yours"
             ))
         }
         Some(Effect::Ask) => of_default(record),
@@ -84,17 +86,19 @@ fn of_deny(record: &Record) -> Option<String> {
     if record.cause == Cause::Default {
         of_default(record)
     } else if record.cause == Cause::Guarded {
-        let host = record.host.as_deref().and_then(|host| host.parse().ok());
-        let address: Option<IpAddr> = record.address.or(host);
-        if let Some(class) = address.and_then(classify)
+        let host = match record.address {
+            Some(address) => Host::Address(address),
+            None => record_file::host(record)?,
+        };
+        if let Host::Address(address) = host
+            && let Some(class) = classify(address)
             && !class.is_openable()
         {
             return Some(format!("nothing: {class} addresses are never dialled"));
         }
-        let address = address.map(|address| address.to_string());
-        let entry = entry(address.as_deref().or(record.host.as_deref())?, record.port);
+        let entries = entries(record, &host);
         Some(format!(
-            "an entry for the address, if it may be reached at all: `moat allow {entry}`"
+            "an entry for the address, if it may be reached at all: `moat allow {entries}`"
         ))
     } else if record.cause == Cause::Policy {
         let source = record.source.as_deref();
@@ -108,9 +112,9 @@ fn of_deny(record: &Record) -> Option<String> {
 }
 
 fn of_default(record: &Record) -> Option<String> {
-    let entry = entry(record.host.as_deref()?, record.port);
+    let entries = entries(record, &record_file::host(record)?);
     Some(format!(
-        "`moat allow {entry}` or `moat allow --id {}`",
+        "`moat allow {entries}` or `moat allow --id {}`",
         record.id
     ))
 }
@@ -119,28 +123,7 @@ fn of_cause(record: &Record) -> Option<String> {
     Why::of(record.cause).remedy.map(str::to_owned)
 }
 
-/// Host and port as an authority writes them.
-pub(super) fn target(record: &Record) -> Option<String> {
-    let host = record.host.as_deref()?;
-    let host = bracketed(host);
-    Some(match record.port {
-        Some(port) => format!("{host}:{port}"),
-        None => host,
-    })
-}
-
-/// The entry that a policy would need; 80 and 443 go without saying.
-fn entry(host: &str, port: Option<u16>) -> String {
-    match port {
-        None | Some(80 | 443) => host.to_owned(),
-        Some(port) => format!("{}:{port}", bracketed(host)),
-    }
-}
-
-fn bracketed(host: &str) -> String {
-    if matches!(host.parse(), Ok(IpAddr::V6(_))) {
-        format!("[{host}]")
-    } else {
-        host.to_owned()
-    }
+/// The entries that open one host on the record's port, as `moat allow` takes them.
+fn entries(record: &Record, host: &Host) -> String {
+    opening_entries(host, record_file::port(record)).join(" ")
 }

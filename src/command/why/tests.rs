@@ -8,6 +8,8 @@ const RECORDS: &str = r#"{"v":1,"ts":"2026-01-01T00:00:00.000001Z","seq":1,"id":
 {"v":1,"ts":"2026-01-01T00:00:04.000000Z","seq":5,"id":"DDDDDDDD","event":"close","protocol":"connect","host":"up.test","port":443,"effect":"allow","enforced":true,"cause":"connect","status":502,"bytes_up":0,"bytes_down":0,"duration_ms":12,"ended_by":"moat"}
 {"v":1,"ts":"2026-01-01T00:00:05.000000Z","seq":6,"id":"EEEEEEEE","event":"decision","protocol":"http","host":null,"effect":"deny","enforced":true,"cause":"malformed","status":400}
 {"v":1,"ts":"2026-01-01T00:00:06.000000Z","seq":7,"id":"FFFFFFFF","event":"decision","protocol":"connect","host":"many.test","port":443,"effect":"deny","enforced":true,"cause":"guarded","status":403,"address":"224.0.0.1"}
+{"v":1,"ts":"2026-01-01T00:00:07.000000Z","seq":8,"id":"GGGGGGGG","event":"decision","protocol":"connect","host":"metadata.google.internal","port":80,"effect":"deny","enforced":true,"cause":"default","status":403}
+{"v":1,"ts":"2026-01-01T00:00:08.000000Z","seq":9,"id":"HHHHHHHH","event":"decision","protocol":"connect","host":"64:ff9b::a00:7","port":22,"effect":"deny","enforced":true,"cause":"guarded","status":403}
 "#;
 
 fn why(bed: &Bed, id: &str, json: bool) -> (Result<Exit, Problem>, String) {
@@ -73,6 +75,27 @@ fn a_refusal_says_what_would_change_it() {
     cause    the client sent what the protocol does not allow
     change   the client has to send it otherwise; no policy lets it pass
     ");
+}
+
+#[test]
+fn a_way_out_names_every_entry_that_is_needed() {
+    let bed = recorded();
+    let change = |id| {
+        let said = why(&bed, id, false).1;
+        let mut lines = said.lines();
+        let line = lines.find(|line| line.starts_with("change"));
+        line.unwrap_or_default().to_owned()
+    };
+    assert_eq!(
+        change("GGGGGGGG"),
+        "change   `moat allow metadata.google.internal 169.254.169.254` or \
+         `moat allow --id GGGGGGGG`"
+    );
+    assert_eq!(
+        change("HHHHHHHH"),
+        "change   an entry for the address, if it may be reached at all: \
+         `moat allow [64:ff9b::a00:7]:22 10.0.0.7:22`"
+    );
 }
 
 #[test]

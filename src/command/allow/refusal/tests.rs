@@ -16,8 +16,14 @@ fn record(changes: &Value) -> Record {
     serde_json::from_value(record).unwrap()
 }
 
+fn entries(changes: &Value, section: Section) -> String {
+    let items = items(&record(changes), section).unwrap();
+    let items: Vec<String> = items.iter().map(ToString::to_string).collect();
+    items.join(" ")
+}
+
 fn entry(changes: &Value) -> String {
-    item(&record(changes), Section::Allow).unwrap().to_string()
+    entries(changes, Section::Allow)
 }
 
 #[test]
@@ -26,7 +32,7 @@ fn the_entry_names_what_was_asked_for() {
     assert_eq!(entry(&json!({"port": 80})), "x.test");
     assert_eq!(entry(&json!({"port": 22})), "x.test:22");
     assert_eq!(
-        entry(&json!({"host": "[2001:db8::1]", "port": 8443})),
+        entry(&json!({"host": "2001:db8::1", "port": 8443})),
         "[2001:db8::1]:8443"
     );
     assert_eq!(
@@ -48,16 +54,31 @@ fn a_guarded_address_is_named_and_never_the_name_that_leads_to_it() {
 }
 
 #[test]
+fn every_entry_that_is_needed_is_written() {
+    let inside = json!({"cause": "guarded", "address": "64:ff9b::a00:7", "port": 5432});
+    assert_eq!(entry(&inside), "[64:ff9b::a00:7]:5432 10.0.0.7:5432");
+    let literal = json!({"cause": "guarded", "host": "64:ff9b::a00:7"});
+    assert_eq!(entry(&literal), "[64:ff9b::a00:7] 10.0.0.7");
+    let metadata = json!({"host": "metadata.google.internal", "port": 80});
+    assert_eq!(entry(&metadata), "metadata.google.internal 169.254.169.254");
+    assert_eq!(
+        entries(&metadata, Section::Deny),
+        "metadata.google.internal",
+        "one entry is enough to deny"
+    );
+}
+
+#[test]
 fn what_an_entry_cannot_change_is_said() {
-    let problem = |changes: &Value| item(&record(changes), Section::Allow).unwrap_err().plain();
+    let problem = |changes: &Value| items(&record(changes), Section::Allow).unwrap_err().plain();
     assert_snapshot!(problem(&json!({"cause": "policy"})), @r"
     error: 2026-11-30T21:00:00.000000Z K7Q2FXMA: x.test:443 was refused (policy): a `deny` rule refused it, and no `allow` lifts a `deny`
     hint: `moat why K7Q2FXMA` says more
     ");
-    assert_snapshot!(problem(&json!({"host": null})), @"error: 2026-11-30T21:00:00.000000Z K7Q2FXMA: a host that could not be read:443 was refused (default): the record does not say which address or host an entry would have to name");
+    assert_snapshot!(problem(&json!({"host": null})), @"error: 2026-11-30T21:00:00.000000Z K7Q2FXMA: a host that could not be read was refused (default): the record does not say which address or host an entry would have to name");
     assert!(problem(&json!({"cause": "guarded"})).contains("does not say which address"));
     assert!(problem(&json!({"cause": "malformed"})).contains("it was not refused by the policy"));
-    assert!(item(&record(&json!({"cause": "policy"})), Section::Deny).is_ok());
+    assert!(items(&record(&json!({"cause": "policy"})), Section::Deny).is_ok());
 }
 
 #[test]
