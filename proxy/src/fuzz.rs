@@ -7,10 +7,15 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
 use bytes::BytesMut;
+use moat_policy::host::Host;
+use moat_policy::port::Port;
+use moat_policy::request::Target;
+use moat_policy::verdict::{Grant, SniRule, TlsRule};
 use tokio::io::{AsyncRead, ReadBuf};
 
 use crate::forward::Order;
 use crate::gate::Gate;
+use crate::greeting::{Greeting, Judged, Progress};
 use crate::head::{self, Framing, Head};
 use crate::hello;
 use crate::target::{self, Absolute};
@@ -72,28 +77,67 @@ pub fn target(data: &[u8]) -> Result<(), Broken> {
     Ok(())
 }
 
-/// A hello that passes names the same host however it arrives, and what follows it changes
-/// nothing.
+/// A hello is read alike however it arrives, and what follows it changes nothing.
 pub fn hello(data: &[u8]) -> Result<(), Broken> {
     let whole = hello::read(data);
     let step = (data.len() / 32).max(1);
     let ends = (0..data.len()).step_by(step).chain([data.len()]);
-    let first = ends
+    let mut reader = hello::Reader::default();
+    let in_parts = ends
         .filter_map(|end| data.get(..end))
-        .map(hello::read)
+        .map(|part| reader.read(part))
         .find(|read| !matches!(read, Ok(None)))
         .unwrap_or(Ok(None));
-    let same = match (&whole, &first) {
-        (Ok(whole), Ok(first)) => whole == first,
-        // Less was there to be found fault with.
-        (Err(_), Ok(Some(_)) | Err(_)) => true,
-        (Err(_), Ok(None)) | (Ok(_), Err(_)) => false,
-    };
-    if same {
+    if whole == in_parts {
         Ok(())
     } else {
-        Err(format!("{data:?} is read as {whole:?} or {first:?}"))
+        Err(format!("{data:?} is read as {whole:?} or {in_parts:?}"))
     }
+}
+
+/// The first bytes of a tunnel are judged alike however they arrive, under every rule.
+pub fn greeting(data: &[u8]) -> Result<(), Broken> {
+    let Ok(host) = Host::parse(b"allowed.test") else {
+        return Err("the host is none".to_owned());
+    };
+    for (port, tls, sni) in [
+        (Port::HTTPS, TlsRule::Require, SniRule::Match),
+        (Port::HTTPS, TlsRule::Require, SniRule::Any),
+        (Port::HTTP, TlsRule::Any, SniRule::Match),
+        (Port::HTTP, TlsRule::Any, SniRule::Any),
+    ] {
+        let greeting = Greeting {
+            target: &Target {
+                host: host.clone(),
+                port,
+            },
+            grant: Grant {
+                tls,
+                sni,
+                until: None,
+            },
+            allowed: &|_| false,
+        };
+        let whole = judged(&greeting, data, data.len());
+        let step = (data.len() / 32).max(1);
+        let in_parts = judged(&greeting, data, step);
+        if whole != in_parts {
+            return Err(format!("{data:?} is judged {whole} or {in_parts}"));
+        }
+    }
+    Ok(())
+}
+
+fn judged(greeting: &Greeting<'_>, data: &[u8], step: usize) -> String {
+    let mut progress = Progress::default();
+    let parts = (0..data.len()).step_by(step.max(1));
+    let parts = parts.filter_map(|end| data.get(..end));
+    let mut verdicts = parts
+        .map(|part| (part, false))
+        .chain([(data, true)])
+        .map(|(part, ended)| greeting.judge(&mut progress, part, ended))
+        .filter(|verdict| !matches!(verdict, Judged::More));
+    format!("{:?}", verdicts.next())
 }
 
 fn end_in_steps(data: &[u8], step: usize) -> Result<Option<usize>, u16> {

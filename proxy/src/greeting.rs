@@ -33,6 +33,15 @@ pub(crate) struct Greeting<'a> {
     pub(crate) allowed: &'a dyn Fn(&Target) -> bool,
 }
 
+/// How far they have been looked at: however they come, none is looked at again with each that
+/// follows.
+#[derive(Debug, Default)]
+pub(crate) struct Progress {
+    hello: hello::Reader,
+    /// How many bytes of an HTTP head have been looked at.
+    lines: usize,
+}
+
 /// The verdict on them.
 #[derive(Debug)]
 pub(crate) enum Judged {
@@ -86,38 +95,40 @@ impl Greeting<'_> {
         grant.sni == SniRule::Match || grant.tls == TlsRule::Require || port == Port::HTTP
     }
 
-    /// Judges all that has come so far. `ended` says that no more will come; then the answer is
-    /// never [`Judged::More`].
-    pub(crate) fn judge(&self, seen: &[u8], ended: bool) -> Judged {
+    /// Judges all that has come so far, which begins with what had come at the last call. `ended`
+    /// says that no more will come; then the answer is never [`Judged::More`]. How the bytes were
+    /// cut on their way makes no difference.
+    pub(crate) fn judge(&self, progress: &mut Progress, all: &[u8], ended: bool) -> Judged {
+        let seen = all.get(..LIMIT).unwrap_or(all);
         let judged = if seen.is_empty() {
             if ended { Judged::Pass } else { Judged::More }
         } else if is_tls(seen) {
-            self.judge_tls(seen)
+            self.judge_tls(&mut progress.hello, seen)
         } else if start(seen) == Start::Unclear && !ended {
             Judged::More
         } else if self.grant.tls == TlsRule::Require {
             refuse(Cause::Sni, "the tunnel must speak TLS, and does not")
         } else if self.target.port == Port::HTTP {
-            self.judge_http(seen)
+            self.judge_http(&mut progress.lines, seen)
         } else {
             Judged::Pass
         };
         match judged {
+            Judged::More if all.len() > LIMIT => Judged::Refuse(Refusal::malformed(
+                "the first message of the tunnel is larger than 16 KiB",
+            )),
             Judged::More if ended => Judged::Refuse(Refusal::malformed(
                 "the first message of the tunnel ends too early",
-            )),
-            Judged::More if seen.len() > LIMIT => Judged::Refuse(Refusal::malformed(
-                "the first message of the tunnel is larger than 16 KiB",
             )),
             judged @ (Judged::More | Judged::Pass | Judged::Refuse(_)) => judged,
         }
     }
 
-    fn judge_tls(&self, seen: &[u8]) -> Judged {
+    fn judge_tls(&self, hello: &mut hello::Reader, seen: &[u8]) -> Judged {
         if self.grant.sni == SniRule::Any && self.grant.tls == TlsRule::Any {
             return Judged::Pass;
         }
-        match hello::read(seen) {
+        match hello.read(seen) {
             Ok(None) => Judged::More,
             Err(error) => refuse(Cause::Sni, error.to_string()),
             Ok(Some(_)) if self.grant.sni == SniRule::Any => Judged::Pass,
@@ -149,16 +160,13 @@ impl Greeting<'_> {
         )
     }
 
-    fn judge_http(&self, seen: &[u8]) -> Judged {
-        let Some(end) = seen.windows(4).position(|four| four == b"\r\n\r\n") else {
-            return if is_strict(seen) {
-                Judged::More
-            } else {
-                refuse(Cause::Host, NOT_HTTP)
-            };
+    fn judge_http(&self, lines: &mut usize, seen: &[u8]) -> Judged {
+        let end = match end_of_head(lines, seen) {
+            Ok(Some(end)) => end,
+            Ok(None) => return Judged::More,
+            Err(Ambiguous) => return refuse(Cause::Host, NOT_HTTP),
         };
-        let head = seen.get(..end + 4).unwrap_or_default();
-        match self.names_target(head) {
+        match self.names_target(seen.get(..end).unwrap_or_default()) {
             Some(true) => Judged::Pass,
             Some(false) => refuse(
                 Cause::Host,
@@ -170,9 +178,6 @@ impl Greeting<'_> {
 
     /// Whether a whole head is for the target; `None` where it is no head.
     fn names_target(&self, head: &[u8]) -> Option<bool> {
-        if !is_strict(head) {
-            return None;
-        }
         let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
         let mut request = httparse::Request::new(&mut headers);
         if request.parse(head) != Ok(httparse::Status::Complete(head.len())) {
@@ -210,16 +215,24 @@ fn absolute(uri: &str) -> Option<&[u8]> {
     rest.split(['/', '?']).next().map(str::as_bytes)
 }
 
-/// Whether lines can be read in one way only: each ends in CR LF, and none continues another.
-fn is_strict(head: &[u8]) -> bool {
-    let begins = head.first().is_some_and(u8::is_ascii_alphabetic);
-    begins
-        && head
-            .windows(2)
-            .all(|pair| pair.last() != Some(&b'\n') || pair.first() == Some(&b'\r'))
-        && !head
-            .windows(3)
-            .any(|three| matches!(three, [b'\r', b'\n', b' ' | b'\t']))
+/// Lines that could be read in more than one way.
+struct Ambiguous;
+
+/// Where the head ends, if it does. Its lines can be read in one way only: each ends in CR LF, and
+/// none continues another. `looked` is how much of it was looked at before.
+fn end_of_head(looked: &mut usize, seen: &[u8]) -> Result<Option<usize>, Ambiguous> {
+    let first = std::mem::replace(looked, seen.len());
+    for (at, &byte) in seen.iter().enumerate().skip(first) {
+        let before = seen.get(..at).unwrap_or_default();
+        match byte {
+            b'\n' if !before.ends_with(b"\r") => return Err(Ambiguous),
+            b'\n' if before.ends_with(b"\r\n\r") => return Ok(Some(at + 1)),
+            b' ' | b'\t' if before.ends_with(b"\r\n") => return Err(Ambiguous),
+            _ if at == 0 && !byte.is_ascii_alphabetic() => return Err(Ambiguous),
+            _ => {}
+        }
+    }
+    Ok(None)
 }
 
 fn refuse(cause: Cause, detail: impl Into<std::borrow::Cow<'static, str>>) -> Judged {

@@ -19,6 +19,10 @@ pub(crate) const LIMIT: usize = 16 * 1024;
 pub(crate) const VERSION: u8 = 3;
 /// The type of the message that a client begins with.
 pub(crate) const CLIENT_HELLO: u8 = 1;
+/// How long the header of a record is.
+const HEADER: usize = 5;
+/// How long type and length in front of a handshake message are.
+const START: usize = 4;
 const SERVER_NAME: u16 = 0;
 const ENCRYPTED_CLIENT_HELLO: u16 = 0xfe0d;
 
@@ -49,29 +53,86 @@ pub(crate) enum HelloError {
 /// Reads a `ClientHello` from the front of what a client sent. `None` means that more bytes are
 /// needed; where they are cut into records and segments means nothing.
 pub(crate) fn read(bytes: &[u8]) -> Result<Option<Hello>, HelloError> {
-    let Some(message) = join(bytes)? else {
-        return if bytes.len() > LIMIT {
-            Err(HelloError::TooLarge)
-        } else {
-            Ok(None)
-        };
-    };
-    let seen = walk(&message).ok_or(HelloError::Malformed)?;
-    let accepted = accept(bytes)?;
-    let server_name = match (accepted, seen.server_name) {
-        (None, None) => None,
-        // rustls gives a name in lower case and without a dot at its end, and no address at all.
-        (Some(name), Some(_)) => {
-            let name = HostName::parse(&name).map_err(|_| HelloError::Name)?;
-            Some(Host::Name(name))
+    Reader::default().read(bytes)
+}
+
+/// Reads a `ClientHello` that comes in parts, and looks at each record once.
+#[derive(Debug, Default)]
+pub(crate) struct Reader {
+    /// Where the records that were looked at end.
+    at: usize,
+    /// How many bytes of the handshake message they carry.
+    joined: usize,
+    /// The first four of these bytes, as far as they are there: the message's type and length.
+    start: u32,
+}
+
+impl Reader {
+    /// Reads on. `bytes` are all that came so far, and begin with those of the last call.
+    pub(crate) fn read(&mut self, bytes: &[u8]) -> Result<Option<Hello>, HelloError> {
+        // Nothing beyond the limit and nothing behind the message counts, so that what is read
+        // does not depend on how much came at once.
+        if !self.finds_end(bytes.get(..LIMIT).unwrap_or(bytes))? {
+            return if bytes.len() > LIMIT {
+                Err(HelloError::TooLarge)
+            } else {
+                Ok(None)
+            };
         }
-        (None, Some(raw)) => Some(Host::Address(address(raw).ok_or(HelloError::Name)?)),
-        (Some(_), None) => return Err(HelloError::Malformed),
-    };
-    Ok(Some(Hello {
-        server_name,
-        has_ech: seen.has_ech,
-    }))
+        let bytes = bytes.get(..self.at).unwrap_or_default();
+        let message = join(bytes);
+        let seen = walk(&message).ok_or(HelloError::Malformed)?;
+        let accepted = accept(bytes)?;
+        let server_name = match (accepted, seen.server_name) {
+            (None, None) => None,
+            // rustls gives a name in lower case and without a dot at its end, and no address at
+            // all.
+            (Some(name), Some(_)) => {
+                let name = HostName::parse(&name).map_err(|_| HelloError::Name)?;
+                Some(Host::Name(name))
+            }
+            (None, Some(raw)) => Some(Host::Address(address(raw).ok_or(HelloError::Name)?)),
+            (Some(_), None) => return Err(HelloError::Malformed),
+        };
+        Ok(Some(Hello {
+            server_name,
+            has_ech: seen.has_ech,
+        }))
+    }
+
+    /// Whether the first handshake message is there, out of as many whole records as it takes.
+    fn finds_end(&mut self, bytes: &[u8]) -> Result<bool, HelloError> {
+        while !self.is_whole()? {
+            let mut rest = Cursor(bytes.get(self.at..).unwrap_or_default());
+            let Some(fragment) = rest.record()? else {
+                return Ok(false);
+            };
+            for &byte in fragment.iter().take(START.saturating_sub(self.joined)) {
+                self.start = self.start << 8 | u32::from(byte);
+            }
+            self.joined += fragment.len();
+            self.at += HEADER + fragment.len();
+        }
+        Ok(true)
+    }
+
+    /// Whether the records that were looked at carry the whole message.
+    fn is_whole(&self) -> Result<bool, HelloError> {
+        if self.joined < START {
+            return Ok(false);
+        }
+        let [kind, length @ ..] = self.start.to_be_bytes();
+        if kind != CLIENT_HELLO {
+            return Err(HelloError::Malformed);
+        }
+        let length = length
+            .iter()
+            .fold(0, |sum, &byte| sum << 8 | usize::from(byte));
+        if length > LIMIT {
+            return Err(HelloError::TooLarge);
+        }
+        Ok(self.joined - START >= length)
+    }
 }
 
 fn address(raw: &[u8]) -> Option<std::net::IpAddr> {
@@ -97,44 +158,18 @@ fn accept(mut bytes: &[u8]) -> Result<Option<String>, HelloError> {
     Err(HelloError::Malformed)
 }
 
-/// The first handshake message, out of as many whole records as it takes.
-fn join(bytes: &[u8]) -> Result<Option<Cow<'_, [u8]>>, HelloError> {
+/// What these whole records carry.
+fn join(bytes: &[u8]) -> Cow<'_, [u8]> {
     let mut rest = Cursor(bytes);
     let mut joined: Cow<'_, [u8]> = Cow::Borrowed(&[]);
-    loop {
-        let Some(header) = rest.take(5) else {
-            return Ok(None);
-        };
-        let mut header = Cursor(header);
-        let (kind, major) = (header.byte(), header.byte());
-        let (_minor, length) = (header.byte(), header.word());
-        if kind != Some(HANDSHAKE) || major != Some(VERSION) || length == Some(0) {
-            return Err(HelloError::Malformed);
-        }
-        let Some(fragment) = length.and_then(|length| rest.take(length.into())) else {
-            return Ok(None);
-        };
+    while let Ok(Some(fragment)) = rest.record() {
         if joined.is_empty() {
             joined = Cow::Borrowed(fragment);
         } else {
             joined.to_mut().extend_from_slice(fragment);
         }
-        let mut message = Cursor(&joined);
-        let (Some(kind), Some(high), Some(low)) = (message.byte(), message.byte(), message.word())
-        else {
-            continue;
-        };
-        if kind != CLIENT_HELLO {
-            return Err(HelloError::Malformed);
-        }
-        let length = usize::from(high) << 16 | usize::from(low);
-        if length > LIMIT {
-            return Err(HelloError::TooLarge);
-        }
-        if message.0.len() >= length {
-            return Ok(Some(joined));
-        }
     }
+    joined
 }
 
 /// What the plain walk sees.
@@ -184,6 +219,20 @@ impl<'a> Cursor<'a> {
         let (taken, rest) = self.0.split_at_checked(count)?;
         self.0 = rest;
         Some(taken)
+    }
+
+    /// What the next record carries, once it is whole.
+    fn record(&mut self) -> Result<Option<&'a [u8]>, HelloError> {
+        let Some(header) = self.take(HEADER) else {
+            return Ok(None);
+        };
+        let mut header = Cursor(header);
+        let (kind, major) = (header.byte(), header.byte());
+        let (_minor, length) = (header.byte(), header.word());
+        if kind != Some(HANDSHAKE) || major != Some(VERSION) || length == Some(0) {
+            return Err(HelloError::Malformed);
+        }
+        Ok(length.and_then(|length| self.take(length.into())))
     }
 
     fn byte(&mut self) -> Option<u8> {

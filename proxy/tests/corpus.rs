@@ -72,3 +72,9 @@ fn hellos_of_the_corpus_name_one_host_however_they_arrive() -> io::Result<()> {
     replay("hello", moat_proxy::fuzz::hello)?;
     mutate("hello", moat_proxy::fuzz::hello)
 }
+
+#[test]
+fn greetings_of_the_corpus_are_judged_alike_however_they_arrive() -> io::Result<()> {
+    replay("greeting", moat_proxy::fuzz::greeting)?;
+    mutate("greeting", moat_proxy::fuzz::greeting)
+}

@@ -2,7 +2,7 @@ use moat_policy::record::Cause;
 use moat_policy::request::Target;
 use moat_policy::verdict::{Grant, SniRule, TlsRule};
 
-use super::{Greeting, Judged, LIMIT};
+use super::{Greeting, Judged, LIMIT, Progress};
 use crate::hello::tests::{ech, hello, hello_with, usual};
 use crate::testing::target;
 
@@ -26,8 +26,13 @@ fn judge_ended(to: &str, grant: Grant, bytes: &[u8], ended: bool) -> Result<usiz
         grant,
         allowed: &allowed,
     };
+    let mut progress = Progress::default();
     for length in 0..=bytes.len() {
-        match greeting.judge(&bytes[..length], ended && length == bytes.len()) {
+        match greeting.judge(
+            &mut progress,
+            &bytes[..length],
+            ended && length == bytes.len(),
+        ) {
             Judged::More => {}
             Judged::Pass => return Ok(length),
             Judged::Refuse(refusal) => return Err((refusal.cause, length)),
@@ -248,9 +253,63 @@ fn an_endless_head_is_refused_at_the_limit() {
         grant: MATCH,
         allowed: &|_| false,
     };
+    let mut progress = Progress::default();
+    let mut judge = |bytes: &[u8]| greeting.judge(&mut progress, bytes, false);
     let mut bytes = b"GET / HTTP/1.1\r\nX: ".to_vec();
     bytes.resize(LIMIT, b'x');
-    assert!(matches!(greeting.judge(&bytes, false), Judged::More));
+    assert!(matches!(judge(&bytes), Judged::More));
     bytes.push(b'x');
-    assert!(matches!(greeting.judge(&bytes, false), Judged::Refuse(_)));
+    assert!(matches!(judge(&bytes), Judged::Refuse(_)));
+}
+
+#[test]
+fn what_was_looked_at_is_not_looked_at_again() {
+    let head = b"GET / HTTP/1.1\r\nHost: allowed.test\r\nX: y".to_vec();
+    let record = |fragment: &[u8]| [&[22, 3, 1, 0, 1], fragment].concat();
+    let hello = [record(&[1]), record(&[0])].concat();
+    for (to, mut bytes, next) in [
+        ("allowed.test:80", head, b"z".to_vec()),
+        ("allowed.test:443", hello, record(&[1])),
+    ] {
+        let to = target(to);
+        let greeting = Greeting {
+            target: &to,
+            grant: MATCH,
+            allowed: &|_| false,
+        };
+        let mut progress = Progress::default();
+        let first = greeting.judge(&mut progress, &bytes, false);
+        assert!(matches!(first, Judged::More), "{first:?}");
+        // Whoever looks again cannot but refuse it. Only the first byte is looked at each time.
+        bytes[1..].fill(b'\n');
+        bytes.extend(next);
+        let again = greeting.judge(&mut Progress::default(), &bytes, false);
+        assert!(matches!(again, Judged::Refuse(_)), "{again:?}");
+        let judged = greeting.judge(&mut progress, &bytes, false);
+        assert!(matches!(judged, Judged::More), "{judged:?}");
+    }
+}
+
+#[test]
+fn a_message_that_ends_beyond_the_limit_is_refused_however_it_comes() {
+    let mut head = b"GET / HTTP/1.1\r\nHost: allowed.test\r\nX: ".to_vec();
+    head.resize(LIMIT - 3, b'x');
+    head.extend(b"\r\n\r\n");
+    let mut extensions = usual(Some(b"allowed.test"));
+    extensions.push((0xfafa, vec![0; LIMIT - hello_with(&extensions).len() - 3]));
+    let hello = hello_with(&extensions);
+    for (port, bytes) in [(80, head), (443, hello)] {
+        assert_eq!(bytes.len(), LIMIT + 1);
+        let to = format!("allowed.test:{port}");
+        let stepwise = judge_ended(&to, MATCH, &bytes, true);
+        assert!(stepwise.is_err(), "{stepwise:?}");
+        let to = target(&to);
+        let greeting = Greeting {
+            target: &to,
+            grant: MATCH,
+            allowed: &|_| false,
+        };
+        let whole = greeting.judge(&mut Progress::default(), &bytes, true);
+        assert!(matches!(whole, Judged::Refuse(_)), "{whole:?}");
+    }
 }

@@ -16,7 +16,7 @@ use super::direction::{Broken, Direction, poll_append};
 use super::open::Entered;
 use super::{Ends, Opening};
 use crate::config::Timeouts;
-use crate::greeting::{self, Greeting};
+use crate::greeting::{self, Greeting, Progress};
 use crate::metrics::Meter;
 use crate::refusal::Refusal;
 use crate::stream::ClientStream;
@@ -45,6 +45,7 @@ pub(super) struct End {
 #[derive(Debug)]
 struct Gate {
     seen: Vec<u8>,
+    progress: Progress,
     /// When the first of them came.
     since: Option<Instant>,
 }
@@ -90,7 +91,11 @@ impl<'t> Relay<'t> {
             && Greeting::is_needed(ticket.grant(), ticket.target().port)
         {
             let since = (!early.is_empty()).then_some(active);
-            Some(Gate { seen: early, since })
+            Some(Gate {
+                seen: early,
+                progress: Progress::default(),
+                since,
+            })
         } else {
             up.preload(early);
             None
@@ -213,7 +218,7 @@ impl<'t> Relay<'t> {
                 grant: ticket.grant(),
                 allowed: self.allowed,
             };
-            match greeting.judge(&gate.seen, ended) {
+            match greeting.judge(&mut gate.progress, &gate.seen, ended) {
                 greeting::Judged::Pass => {
                     self.up.preload(std::mem::take(&mut gate.seen));
                     if ended {
