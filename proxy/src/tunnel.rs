@@ -65,9 +65,9 @@ async fn carry(worker: &Worker, open: Entered<'_>, ends: Ends, opening: Opening)
         authorize::refused_late(worker, open.ticket(), refusal);
     }
     authorize::closed(worker, open.ticket(), end.cause, (end.up, end.down), end.by);
-    if end.refusal.is_some() {
+    if let Some(words) = end.last_words {
         // Boxed: a tunnel that is not refused does not carry it.
-        Box::pin(linger::say(&mut client, end.last_words)).await;
+        Box::pin(linger::say(&mut client, words)).await;
     }
 }
 

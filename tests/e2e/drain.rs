@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 
 use crate::support::bed;
+use crate::support::client::End;
 use crate::support::wait::wait_for;
 
 #[test]
@@ -36,7 +37,7 @@ fn a_drain_cuts_what_is_left_at_its_limit() {
         let (_, mut client) = moat.tunnel("svc.allowed.test:7");
         let start = Instant::now();
         moat.signal(Signal::TERM);
-        client.rest();
+        assert_eq!(client.rest().1, End::Reset);
         assert!(moat.wait_exit().success());
         let took = start.elapsed();
         assert!(
@@ -60,7 +61,7 @@ fn a_second_signal_ends_at_once() {
         let start = Instant::now();
         moat.signal(Signal::TERM);
         moat.wait_exit();
-        client.rest();
+        assert_eq!(client.rest().1, End::Reset);
         assert!(start.elapsed() < Duration::from_secs(2));
     });
 }

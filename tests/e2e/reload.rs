@@ -3,6 +3,7 @@
 use std::os::unix::fs::symlink;
 
 use crate::support::bed;
+use crate::support::client::End;
 use crate::support::moat::{base_policy, policy_with};
 use crate::support::wait::wait_for;
 
@@ -114,7 +115,7 @@ fn recheck_cuts_what_the_new_policy_refuses() {
         let (_, mut kept) = moat.tunnel("127.0.0.2:7");
         moat.write_policy(&policy_with(&["allowed.test"]));
         moat.reload();
-        refused.rest();
+        assert_eq!(refused.rest().1, End::Reset);
         assert_eq!(kept.send("still here").exactly(10), b"still here");
         moat.finish();
     });

@@ -1,9 +1,11 @@
 //! The life of a tunnel.
 
-use std::io::{Read as _, Write as _};
+use std::io::{ErrorKind, Read as _, Write as _};
 use std::time::{Duration, Instant};
 
 use crate::support::bed;
+use crate::support::client::{Client, End};
+use crate::support::moat::policy_with;
 use crate::support::origin::Tap;
 use crate::support::socket;
 use crate::support::wait::pace;
@@ -136,7 +138,43 @@ fn a_reset_is_passed_on() {
         let moat = bed.moat().start();
         let (_, mut client) = moat.tunnel("svc.allowed.test:9002");
         client.send("x");
-        assert_eq!(client.rest().1, crate::support::client::End::Reset);
+        assert_eq!(client.rest().1, End::Reset);
+        moat.finish();
+    });
+}
+
+#[test]
+fn a_tunnel_that_is_cut_looks_whole_to_neither_side() {
+    bed(|bed| {
+        let (seen, sees) = std::sync::mpsc::sync_channel(8);
+        bed.origins.tcp(9003, move |mut tap: Tap| {
+            let mut up = vec![0; 9];
+            let _ = tap.read_exact(&mut up);
+            let _ = tap.write_all(b"half");
+            let end = tap.read(&mut [0; 1]).map_err(|error| error.kind());
+            seen.send((up, end)).unwrap();
+        });
+        let moat = bed
+            .moat()
+            .switch("--recheck")
+            .flag("--idle-timeout", "1s")
+            .start();
+        let half = || {
+            let (_, mut client) = moat.tunnel("svc.allowed.test:9003");
+            assert_eq!(client.send("also half").exactly(4), b"half");
+            client
+        };
+        let cut = |mut client: Client, why: &str| {
+            assert_eq!(client.rest(), (Vec::new(), End::Reset), "{why}");
+            let (up, end) = sees.recv().unwrap();
+            assert_eq!(up, b"also half", "{why}");
+            assert_eq!(end, Err(ErrorKind::ConnectionReset), "{why}");
+        };
+        cut(half(), "silence");
+        let open = half();
+        moat.write_policy(&policy_with(&["allowed.test"]));
+        moat.reload();
+        cut(open, "a new policy");
         moat.finish();
     });
 }
@@ -198,7 +236,7 @@ fn idle_time_counts_for_the_whole_tunnel() {
         let (_, mut client) = moat.tunnel("svc.allowed.test:9001");
         assert_eq!(client.exactly(6), b"......");
         let start = Instant::now();
-        client.rest();
+        assert_eq!(client.rest().1, End::Reset);
         let silent = start.elapsed();
         assert!(silent > Duration::from_millis(800) && silent < Duration::from_secs(3));
         let close = moat.wait_record("close", |record| record["host"] == "svc.allowed.test");

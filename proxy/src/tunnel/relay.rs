@@ -3,7 +3,7 @@
 
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use moat_policy::record::{Cause, EndedBy};
@@ -37,8 +37,8 @@ pub(super) struct End {
     pub(super) cause: Cause,
     /// What the client's first bytes were refused for.
     pub(super) refusal: Option<Refusal>,
-    /// What the client is still to be told.
-    pub(super) last_words: &'static [u8],
+    /// What the client is still to be told before an orderly end.
+    pub(super) last_words: Option<&'static [u8]>,
 }
 
 /// The client's first bytes, while they are collected. Nothing of them has gone upstream.
@@ -72,6 +72,35 @@ pub(super) struct Relay<'t> {
 enum Stop {
     Broken(EndedBy),
     Refused(Refusal),
+}
+
+/// A tunnel that is not at its end. Dropped before it is, by a fault or with its thread, it leaves
+/// neither side with something that looks whole.
+struct Running<'t>(Option<Relay<'t>>);
+
+impl<'t> Running<'t> {
+    fn poll(
+        &mut self,
+        cx: &mut Context<'_>,
+        timer: Pin<&mut Sleep>,
+        limits: Timeouts,
+    ) -> Poll<(End, Relay<'t>)> {
+        let Some(relay) = &mut self.0 else {
+            return Poll::Pending;
+        };
+        let end = ready!(relay.poll(cx, timer, limits));
+        self.0
+            .take()
+            .map_or(Poll::Pending, |relay| Poll::Ready((end, relay)))
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        if let Some(relay) = &self.0 {
+            relay.reset();
+        }
+    }
 }
 
 impl<'t> Relay<'t> {
@@ -116,10 +145,11 @@ impl<'t> Relay<'t> {
     }
 
     /// Moves bytes until the end. The upstream is closed then; the client is given back.
-    pub(super) async fn run(mut self, limits: Timeouts) -> (End, ClientStream) {
+    pub(super) async fn run(self, limits: Timeouts) -> (End, ClientStream) {
         let mut timer = pin!(sleep_until(self.active + limits.idle));
-        let end = poll_fn(|cx| self.poll(cx, timer.as_mut(), limits)).await;
-        (end, self.client)
+        let mut running = Running(Some(self));
+        let (end, relay) = poll_fn(|cx| running.poll(cx, timer.as_mut(), limits)).await;
+        (end, relay.client)
     }
 
     fn poll(
@@ -129,7 +159,7 @@ impl<'t> Relay<'t> {
         limits: Timeouts,
     ) -> Poll<End> {
         if self.open.is_cut(cx.waker()) {
-            return Poll::Ready(self.end(EndedBy::Moat, Cause::Shutdown, None));
+            return Poll::Ready(self.cut(Cause::Shutdown));
         }
         let before = self.progress();
         let both = self.poll_both(cx);
@@ -276,7 +306,7 @@ impl<'t> Relay<'t> {
                 return Poll::Ready(self.refused(Refusal::head_too_slow()));
             }
             if idle <= now {
-                return Poll::Ready(self.end(EndedBy::Moat, Cause::Timeout, None));
+                return Poll::Ready(self.cut(Cause::Timeout));
             }
             if is_blocked && self.client.is_reset() {
                 return Poll::Ready(self.broken(EndedBy::Client));
@@ -294,25 +324,43 @@ impl<'t> Relay<'t> {
     }
 
     /// Passes a broken connection on: the other side gets a reset too.
-    fn broken(&mut self, by: EndedBy) -> End {
+    fn broken(&self, by: EndedBy) -> End {
+        self.reset();
         let cause = if by == EndedBy::Client {
-            let _ = SockRef::from(&self.upstream).set_linger(Some(Duration::ZERO));
             Cause::Client
         } else {
-            self.client.reset_when_closed();
             Cause::Upstream
         };
         self.end(by, cause, None)
     }
 
-    /// Ends a tunnel whose first bytes are not allowed. A client that speaks TLS, and has heard
-    /// nothing yet, is told by an alert.
+    /// Ends a tunnel in the middle.
+    fn cut(&self, cause: Cause) -> End {
+        self.reset();
+        self.end(EndedBy::Moat, cause, None)
+    }
+
+    /// Makes the close of both connections a reset: neither side may take what it got for all that
+    /// there was.
+    fn reset(&self) {
+        self.client.reset_when_closed();
+        // A socket that refuses this is closed in the ordinary way.
+        let _ = SockRef::from(&self.upstream).set_linger(Some(Duration::ZERO));
+    }
+
+    /// Ends a tunnel whose first bytes are not allowed. A client that has heard nothing yet is told
+    /// by an orderly end, over TLS with an alert; one that has must not take that for all.
     fn refused(&self, refusal: Refusal) -> End {
         let speaks_tls = |gate: &Gate| greeting::is_tls(&gate.seen);
-        let is_told = self.down.moved() == 0 && self.gate.as_ref().is_some_and(speaks_tls);
+        let end = self.end(EndedBy::Moat, refusal.cause, Some(refusal));
+        if self.down.moved() > 0 {
+            self.reset();
+            return end;
+        }
+        let alert = self.gate.as_ref().is_some_and(speaks_tls);
         End {
-            last_words: if is_told { greeting::ALERT } else { &[] },
-            ..self.end(EndedBy::Moat, refusal.cause, Some(refusal))
+            last_words: Some(if alert { greeting::ALERT } else { &[] }),
+            ..end
         }
     }
 
@@ -323,7 +371,7 @@ impl<'t> Relay<'t> {
             by,
             cause,
             refusal,
-            last_words: &[],
+            last_words: None,
         }
     }
 }

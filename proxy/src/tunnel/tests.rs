@@ -222,9 +222,11 @@ fn silence_in_both_directions_ends_a_tunnel_and_one_direction_keeps_it() {
             pace.tick().await;
             bed.origin.write_all(b".").await.unwrap();
         }
-        let mut got = Vec::new();
-        bed.client.read_to_end(&mut got).await.unwrap();
-        assert_eq!(got, b".....");
+        let mut got = [0; 5];
+        bed.client.read_exact(&mut got).await.unwrap();
+        assert_eq!(&got, b".....");
+        assert!(is_reset(&mut bed.client).await);
+        assert!(is_reset(&mut bed.origin).await);
         assert!(begun.elapsed() >= Duration::from_millis(650));
         assert_end(&bed.end().await, EndedBy::Moat, Cause::Timeout, (0, 5));
     });
@@ -239,6 +241,45 @@ fn a_cut_ends_a_tunnel_that_is_silent() {
         assert_eq!(bed.worker.tunnels.cut_unless(|_| false), 1);
         assert_eq!(bed.worker.tunnels.cut_unless(|_| false), 0);
         assert_end(&bed.end().await, EndedBy::Moat, Cause::Shutdown, (0, 0));
+    });
+}
+
+#[test]
+fn a_cut_tunnel_looks_whole_to_neither_side() {
+    local(async {
+        let mut bed = bed(config(), b"").await;
+        bed.client.write_all(b"half").await.unwrap();
+        bed.origin.read_exact(&mut [0; 4]).await.unwrap();
+        bed.origin.write_all(b"half").await.unwrap();
+        bed.client.read_exact(&mut [0; 4]).await.unwrap();
+        bed.worker.tunnels.cut_unless(|_| false);
+        assert!(is_reset(&mut bed.client).await);
+        assert!(is_reset(&mut bed.origin).await);
+    });
+}
+
+#[test]
+fn a_tunnel_that_ends_by_a_fault_looks_whole_to_neither_side() {
+    local(async {
+        let mut bed = bed(config(), b"").await;
+        bed.origin.write_all(b"half").await.unwrap();
+        bed.client.read_exact(&mut [0; 4]).await.unwrap();
+        bed.task.abort();
+        assert!(is_reset(&mut bed.client).await);
+        assert!(is_reset(&mut bed.origin).await);
+    });
+}
+
+#[test]
+fn a_refusal_in_the_middle_of_an_answer_does_not_look_like_its_end() {
+    local(async {
+        let mut bed = bed(config(), b"").await;
+        bed.origin.write_all(b"half").await.unwrap();
+        bed.client.read_exact(&mut [0; 4]).await.unwrap();
+        bed.client.write_all(&hello("denied.test")).await.unwrap();
+        assert!(is_reset(&mut bed.client).await);
+        assert!(is_reset(&mut bed.origin).await);
+        assert_end(&bed.end().await, EndedBy::Moat, Cause::Sni, (0, 4));
     });
 }
 
