@@ -12,7 +12,9 @@ pub(super) static FILES: &[(&str, &str)] = files! {
     "anthropic"
     "arch"
     "aws"
+    "azure"
     "bazel"
+    "bedrock"
     "bitbucket"
     "blocklist-exfil"
     "bun"
@@ -76,6 +78,7 @@ pub(super) static FILES: &[(&str, &str)] = files! {
     "terraform"
     "ubuntu"
     "uv"
+    "vscode"
     "yarn"
     "zig"
 };

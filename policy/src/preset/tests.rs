@@ -47,11 +47,11 @@ fn every_file_of_the_folder_is_built_in_under_its_own_name() {
 fn every_file_is_dated_sourced_and_has_a_base() {
     for (name, _) in library::FILES {
         let file = open(name).unwrap();
-        let version: Vec<&str> = file.version.split('-').collect();
-        assert_eq!(
-            version.iter().map(|part| part.len()).collect::<Vec<_>>(),
-            [4, 2, 2],
-            "{name}"
+        let form = time::macros::format_description!("[year]-[month]-[day]");
+        assert!(
+            time::Date::parse(&file.version, form).is_ok(),
+            "{name} is dated `{}`",
+            file.version
         );
         assert!(!file.sources.is_empty(), "{name}");
         assert!(!file.summary.is_empty(), "{name}");
