@@ -409,63 +409,16 @@ fn start_sshd(bed: &Bed) -> Option<Server> {
 #[test]
 fn apt_updates_and_shows_the_reason_of_a_refusal() {
     bed(|bed| {
-        if bed.program("apt-get").is_none() {
+        if bed.program("apt-get").is_none() || !serve_packages(bed) {
             return;
         }
-        let Some(mut build) = bed.program("dpkg-deb") else {
-            return;
-        };
-        let control = "Package: moat-demo\nVersion: 1.0\nArchitecture: all\n\
-                       Maintainer: Nobody <nobody@allowed.test>\nDescription: a demo\n";
-        bed.write("tree/DEBIAN/control", control);
-        let said = run(build.args(["-b", "tree", "demo.deb"]));
-        assert_eq!(said.code, 0, "{said:?}");
-        let package = std::fs::read(bed.directory().join("demo.deb")).unwrap();
-        let Some(mut sum) = bed.program("sha256sum") else {
-            return;
-        };
-        let sum = run(sum.arg("demo.deb")).stdout;
-        let sum = sum.split(' ').next().unwrap();
-        let size = package.len();
-        let list = format!("{control}Filename: ./demo.deb\nSize: {size}\nSHA256: {sum}\n\n");
-        serve_file(bed, "/apt/./Packages", list.into_bytes());
-        serve_file(bed, "/apt/Packages", std::fs::read("/dev/null").unwrap());
-        serve_file(bed, "/apt/./demo.deb", package);
-        bed.origins.answer(
-            "/apt/",
-            "HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n",
-            crate::support::origin::After::Keep,
-        );
         let moat = bed.moat().start();
-        let apt = |host: &str, verb: &[&str]| {
-            let folder = bed.directory().display();
-            let source = format!("deb [trusted=yes] http://{host}/apt ./\n");
-            bed.write("sources.list", source);
-            for place in ["lists/partial", "cache/archives/partial", "parts"] {
-                std::fs::create_dir_all(bed.directory().join("apt").join(place)).unwrap();
-            }
-            bed.write("apt/status", "");
-            let mut apt = bed.program("apt-get")?;
-            for option in [
-                format!("Dir::Etc::sourcelist={folder}/sources.list"),
-                format!("Dir::Etc::sourceparts={folder}/apt/parts"),
-                format!("Dir::State={folder}/apt"),
-                format!("Dir::State::status={folder}/apt/status"),
-                format!("Dir::Cache={folder}/apt/cache"),
-                "APT::Sandbox::User=root".to_owned(),
-                "Acquire::Retries=0".to_owned(),
-                "Acquire::Languages=none".to_owned(),
-                format!("Acquire::http::Proxy=http://{}", moat.address()),
-            ] {
-                apt.args(["-o", &option]);
-            }
-            Some(run(apt.args(verb)))
-        };
-        let Some(said) = apt("allowed.test", &["update"]) else {
+        let proxy = moat.address().to_string();
+        let Some(said) = apt(bed, &proxy, "allowed.test", &["update"]) else {
             return;
         };
         assert_eq!(said.code, 0, "{said:?}");
-        let Some(said) = apt("allowed.test", &["download", "moat-demo"]) else {
+        let Some(said) = apt(bed, &proxy, "allowed.test", &["download", "moat-demo"]) else {
             return;
         };
         assert_eq!(said.code, 0, "{said:?}");
@@ -473,7 +426,7 @@ fn apt_updates_and_shows_the_reason_of_a_refusal() {
             bed.directory().join("moat-demo_1.0_all.deb").exists(),
             "{said:?}"
         );
-        let Some(said) = apt("denied.test", &["update"]) else {
+        let Some(said) = apt(bed, &proxy, "denied.test", &["update"]) else {
             return;
         };
         let all = format!("{}{}", said.stdout, said.stderr);
@@ -482,6 +435,61 @@ fn apt_updates_and_shows_the_reason_of_a_refusal() {
             "{all}"
         );
     });
+}
+
+/// Builds a package and serves it with its index; says whether the programs for that are there.
+fn serve_packages(bed: &Bed) -> bool {
+    let (Some(mut build), Some(mut sum)) = (bed.program("dpkg-deb"), bed.program("sha256sum"))
+    else {
+        return false;
+    };
+    let control = "Package: moat-demo\nVersion: 1.0\nArchitecture: all\n\
+                   Maintainer: Nobody <nobody@allowed.test>\nDescription: a demo\n";
+    bed.write("tree/DEBIAN/control", control);
+    let said = run(build.args(["-b", "tree", "demo.deb"]));
+    assert_eq!(said.code, 0, "{said:?}");
+    let package = std::fs::read(bed.directory().join("demo.deb")).unwrap();
+    let sum = run(sum.arg("demo.deb")).stdout;
+    let sum = sum.split(' ').next().unwrap();
+    let size = package.len();
+    let list = format!("{control}Filename: ./demo.deb\nSize: {size}\nSHA256: {sum}\n\n");
+    serve_file(bed, "/apt/./Packages", list.into_bytes());
+    serve_file(bed, "/apt/Packages", Vec::new());
+    serve_file(bed, "/apt/./demo.deb", package);
+    bed.origins.answer(
+        "/apt/",
+        "HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n",
+        crate::support::origin::After::Keep,
+    );
+    true
+}
+
+/// Runs apt through the proxy with one source, and with all of its state in the bed.
+fn apt(bed: &Bed, proxy: &str, host: &str, verb: &[&str]) -> Option<Said> {
+    let folder = bed.directory().display();
+    bed.write(
+        "sources.list",
+        format!("deb [trusted=yes] http://{host}/apt ./\n"),
+    );
+    for place in ["lists/partial", "cache/archives/partial", "parts"] {
+        std::fs::create_dir_all(bed.directory().join("apt").join(place)).unwrap();
+    }
+    bed.write("apt/status", "");
+    let mut apt = bed.program("apt-get")?;
+    for option in [
+        format!("Dir::Etc::sourcelist={folder}/sources.list"),
+        format!("Dir::Etc::sourceparts={folder}/apt/parts"),
+        format!("Dir::State={folder}/apt"),
+        format!("Dir::State::status={folder}/apt/status"),
+        format!("Dir::Cache={folder}/apt/cache"),
+        "APT::Sandbox::User=root".to_owned(),
+        "Acquire::Retries=0".to_owned(),
+        "Acquire::Languages=none".to_owned(),
+        format!("Acquire::http::Proxy=http://{proxy}"),
+    ] {
+        apt.args(["-o", &option]);
+    }
+    Some(run(apt.args(verb)))
 }
 
 /// Serves these bytes at this path.

@@ -229,20 +229,9 @@ fn npm_installs_and_shows_the_refusal() {
 #[test]
 fn cargo_fetches_and_shows_the_refusal() {
     bed(|bed| {
-        let (Some(mut cargo), Some(mut sum)) = (clean_cargo(bed), bed.program("sha256sum")) else {
+        let Some((sum, bytes)) = packed_crate(bed) else {
             return;
         };
-        let manifest = "[package]\nname = \"moatdemo\"\nversion = \"1.0.0\"\nedition = \"2021\"\n\
-                        description = \"a demo\"\nlicense = \"MIT\"\n";
-        bed.write("source/Cargo.toml", manifest);
-        bed.write("source/src/lib.rs", "//! A demo.\n");
-        let folder = bed.directory().join("source");
-        let pack = ["package", "--offline", "--no-verify", "--allow-dirty", "-q"];
-        must(&run(cargo.args(pack).current_dir(&folder)));
-        let file = folder.join("target/package/moatdemo-1.0.0.crate");
-        let bytes = std::fs::read(&file).unwrap();
-        let sum = run(sum.arg(&file)).stdout;
-        let sum = sum.split(' ').next().unwrap().to_owned();
         for host in ["allowed.test", "denied.test"] {
             bed.write(&format!("{host}/src/lib.rs"), "");
             bed.write(
@@ -252,11 +241,8 @@ fn cargo_fetches_and_shows_the_refusal() {
             );
         }
         bed.origins.on("/index/config.json", |stream, _| {
-            reply(
-                stream,
-                "application/json",
-                b"{\"dl\":\"https://allowed.test/dl\"}",
-            )
+            let place = b"{\"dl\":\"https://allowed.test/dl\"}";
+            reply(stream, "application/json", place)
         });
         bed.origins.on("/index/mo/at/moatdemo", move |stream, _| {
             let line = format!(
@@ -271,12 +257,12 @@ fn cargo_fetches_and_shows_the_refusal() {
         let moat = bed.moat().start();
         let fetch = |host: &str| {
             let mut cargo = clean_cargo(bed)?;
-            cargo.env(
-                "CARGO_REGISTRIES_BED_INDEX",
-                format!("sparse+https://{host}/index/"),
-            );
-            cargo.env("CARGO_HTTP_CAINFO", bed.authority_file());
             cargo
+                .env(
+                    "CARGO_REGISTRIES_BED_INDEX",
+                    format!("sparse+https://{host}/index/"),
+                )
+                .env("CARGO_HTTP_CAINFO", bed.authority_file())
                 .env("CARGO_HTTP_MULTIPLEXING", "false")
                 .env("CARGO_NET_RETRY", "0");
             cargo.arg("fetch").current_dir(bed.directory().join(host));
@@ -296,6 +282,22 @@ fn cargo_fetches_and_shows_the_refusal() {
             "{said:?}"
         );
     });
+}
+
+/// A crate as a registry serves it, with its checksum; `None` where the programs are missing.
+fn packed_crate(bed: &Bed) -> Option<(String, Vec<u8>)> {
+    let (mut cargo, mut sum) = (clean_cargo(bed)?, bed.program("sha256sum")?);
+    let manifest = "[package]\nname = \"moatdemo\"\nversion = \"1.0.0\"\nedition = \"2021\"\n\
+                    description = \"a demo\"\nlicense = \"MIT\"\n";
+    bed.write("source/Cargo.toml", manifest);
+    bed.write("source/src/lib.rs", "//! A demo.\n");
+    let folder = bed.directory().join("source");
+    let pack = ["package", "--offline", "--no-verify", "--allow-dirty", "-q"];
+    must(&run(cargo.args(pack).current_dir(&folder)));
+    let file = folder.join("target/package/moatdemo-1.0.0.crate");
+    let bytes = std::fs::read(&file).unwrap();
+    let sum = run(sum.arg(&file)).stdout;
+    Some((sum.split(' ').next().unwrap().to_owned(), bytes))
 }
 
 /// The cargo that built this test, with a home of the case's own.
