@@ -112,6 +112,13 @@ pub fn is_localhost_name(name: &HostName) -> bool {
     text == "localhost" || text.ends_with(".localhost")
 }
 
+/// Every address that a connection to this one may arrive at: the one that the kernel dials, and
+/// each IPv4 address inside it.
+pub fn readings(address: IpAddr) -> impl Iterator<Item = IpAddr> {
+    let outer = canonical(address);
+    std::iter::once(outer).chain(Embedded::of(outer).map(IpAddr::V4))
+}
+
 /// The addresses that entries have to name to open this one: itself, and each guarded IPv4 address
 /// inside it.
 pub(crate) fn to_open(address: IpAddr) -> impl Iterator<Item = IpAddr> {
@@ -136,7 +143,7 @@ pub(crate) fn class_of(address: IpAddr) -> Option<AddressClass> {
 }
 
 /// How hard it is to open a class.
-fn severity(class: AddressClass) -> u8 {
+pub(crate) fn severity(class: AddressClass) -> u8 {
     match (class.is_openable(), class) {
         (false, _) => 2,
         (true, AddressClass::Metadata) => 1,

@@ -107,8 +107,9 @@ impl Policy {
         self.judge(&request.target.host, &Asked::request(request))
     }
 
-    /// Judges one address that a permitted name resolved to, for the same port. `own` says that
-    /// it is one of this host's interface addresses, which the caller knows and policy does not.
+    /// Judges one address that a permitted name resolved to, for the same port. `own` says
+    /// which addresses this host's interfaces have: the caller knows, and policy does not. It is
+    /// asked of the address and of every IPv4 address inside it.
     ///
     /// Method and path are unknown here: an allow entry that sets either opens no address.
     pub fn judge_address(
@@ -116,7 +117,7 @@ impl Policy {
         surface: Surface,
         address: IpAddr,
         port: Port,
-        own: bool,
+        own: &dyn Fn(IpAddr) -> bool,
         now: SystemTime,
     ) -> AddressVerdict<'_> {
         self.judge_answer(address, own, &Asked::address(surface, port, now))

@@ -90,8 +90,9 @@ enum Kind {
 struct Answer {
     address: IpAddr,
     port: u16,
+    /// The addresses of this host.
     #[serde(default)]
-    own: bool,
+    own: Vec<IpAddr>,
     /// `open`, `refused` or a guarded class.
     verdict: String,
 }
@@ -211,11 +212,11 @@ fn judge(compiled: &Compiled, ask: &Question) -> Option<String> {
 fn judge_address(compiled: &Compiled, answer: &Answer) -> Option<String> {
     let port = Port::from_number(answer.port).unwrap();
     let policy = &compiled.policy;
-    let verdict =
-        match policy.judge_address(Surface::Net, answer.address, port, answer.own, at(None)) {
-            AddressVerdict::Open => "open".to_owned(),
-            AddressVerdict::Guarded(class) => class.to_string(),
-            AddressVerdict::Refused(_) => "refused".to_owned(),
-        };
+    let own = |address| answer.own.contains(&address);
+    let verdict = match policy.judge_address(Surface::Net, answer.address, port, &own, at(None)) {
+        AddressVerdict::Open => "open".to_owned(),
+        AddressVerdict::Guarded(class) => class.to_string(),
+        AddressVerdict::Refused(_) => "refused".to_owned(),
+    };
     (verdict != answer.verdict).then(|| format!("{}:{port} is {verdict}", answer.address))
 }

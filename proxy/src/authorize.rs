@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
-use moat_policy::address::{AddressClass, is_localhost_name};
+use moat_policy::address::{AddressClass, is_localhost_name, readings};
 use moat_policy::host::Host;
 use moat_policy::port::Port;
 use moat_policy::record::{Actor, Protocol};
@@ -234,14 +234,15 @@ fn own_listener(worker: &Worker, target: &Target) -> Option<IpAddr> {
     }
 }
 
-/// Whether a connection to this address and port would arrive at this proxy.
+/// Whether a connection to this address and port would arrive at this proxy, by way of a gateway
+/// to the IPv4 address inside it too.
 fn is_listener(shared: &Shared, address: IpAddr, port: Port) -> bool {
     let number = port.number();
-    let is_local = || {
+    let is_local = |address| {
         shared.interfaces.hold(address)
             || shared.own.take_all(number) && dial::is_kept_here(address)
     };
-    shared.own.holds(address, number, is_local())
+    readings(address).any(|address| shared.own.holds(address, number, is_local(address)))
 }
 
 /// Whether observing lets a refusal pass: one by default or an `ask`, never an explicit one.
@@ -284,21 +285,15 @@ pub(crate) fn addresses(
 
 fn judge(worker: &Worker, permit: &Permit, address: IpAddr) -> Option<Refusal> {
     let target = &permit.asked.target;
-    let is_own = worker.shared.interfaces.hold(address);
     if is_listener(&worker.shared, address, target.port) {
         return Some(Refusal::guarded(AddressClass::Listener, address));
     }
-    if matches!(target.host, Host::Address(_)) && !is_own {
+    let own = |address| worker.shared.interfaces.hold(address);
+    if matches!(target.host, Host::Address(_)) && !readings(address).any(own) {
         return None; // `decide` judged the literal itself.
     }
     let policy = &permit.loaded.policy;
-    let verdict = policy.judge_address(
-        Surface::Net,
-        address,
-        target.port,
-        is_own,
-        SystemTime::now(),
-    );
+    let verdict = policy.judge_address(Surface::Net, address, target.port, &own, SystemTime::now());
     match verdict {
         AddressVerdict::Open => None,
         AddressVerdict::Guarded(class) => Some(Refusal::guarded(class, address).under(policy)),
@@ -325,11 +320,11 @@ pub(crate) fn still_allows(worker: &Worker, ticket: &Ticket) -> bool {
     if verdict.effect != Effect::Allow && !is_overruled(worker, &verdict) {
         return false;
     }
-    let own = worker.shared.interfaces.hold(ticket.address);
-    if matches!(target.host, Host::Address(_)) && !own {
+    let own = |address| worker.shared.interfaces.hold(address);
+    if matches!(target.host, Host::Address(_)) && !readings(ticket.address).any(own) {
         return true;
     }
-    let verdict = policy.judge_address(Surface::Net, ticket.address, target.port, own, now);
+    let verdict = policy.judge_address(Surface::Net, ticket.address, target.port, &own, now);
     matches!(verdict, AddressVerdict::Open)
 }
 

@@ -7,7 +7,7 @@ use super::Policy;
 use super::ports::{NONE, Rank};
 use super::tables::{Asked, Found, LOCALHOST, Opens};
 use crate::address::{
-    AddressClass, Embedded, canonical, class_of, is_localhost_name, is_metadata_name,
+    AddressClass, Embedded, canonical, class_of, is_localhost_name, is_metadata_name, severity,
 };
 use crate::host::{Host, HostName};
 use crate::port::Port;
@@ -102,19 +102,24 @@ impl Policy {
     pub(super) fn judge_answer(
         &self,
         address: IpAddr,
-        own: bool,
+        own: &dyn Fn(IpAddr) -> bool,
         asked: &Asked<'_>,
     ) -> AddressVerdict<'_> {
         let outer = canonical(address);
         if let Some(rank) = self.denied_as_written(address, outer, asked) {
             return self.refused(rank);
         }
-        let mut answer = self.answer(outer, own.then_some(AddressClass::Own), asked);
+        let mut answer = self.answer(outer, own, asked);
         for inner in Embedded::of(outer) {
-            let inner = self.answer(IpAddr::V4(inner), None, asked);
+            let inner = self.answer(IpAddr::V4(inner), own, asked);
             answer = match (answer, inner) {
                 (AddressVerdict::Refused(_), _) => answer,
                 (_, AddressVerdict::Refused(_)) | (AddressVerdict::Open, _) => inner,
+                (AddressVerdict::Guarded(outer), AddressVerdict::Guarded(class))
+                    if severity(class) > severity(outer) =>
+                {
+                    inner
+                }
                 (AddressVerdict::Guarded(_), _) => answer,
             };
         }
@@ -124,16 +129,17 @@ impl Policy {
     fn answer(
         &self,
         address: IpAddr,
-        own: Option<AddressClass>,
+        own: &dyn Fn(IpAddr) -> bool,
         asked: &Asked<'_>,
     ) -> AddressVerdict<'_> {
-        match (
-            self.settle(&self.reading(address, asked)),
-            class_of(address).or(own),
-        ) {
-            (Settled::Deny(rank) | Settled::Ask(rank), _) => self.refused(rank),
-            (Settled::Nothing, Some(class)) => AddressVerdict::Guarded(class),
-            (Settled::Allow(_), _) | (Settled::Nothing, None) => AddressVerdict::Open,
+        match self.settle(&self.reading(address, asked)) {
+            Settled::Deny(rank) | Settled::Ask(rank) => self.refused(rank),
+            Settled::Allow(_) => AddressVerdict::Open,
+            Settled::Nothing => {
+                let own = || own(address).then_some(AddressClass::Own);
+                let class = class_of(address).or_else(own);
+                class.map_or(AddressVerdict::Open, AddressVerdict::Guarded)
+            }
         }
     }
 
@@ -239,13 +245,13 @@ fn guarded<'p>(class: AddressClass) -> Verdict<'p> {
     }
 }
 
-/// The stricter of two verdicts on one request; of two equal ones the one that says more. What both
-/// allow is what both grant.
+/// The stricter of two verdicts on one request; of two equal ones the one that says more, and of two
+/// guarded classes the one that is harder to open. What both allow is what both grant.
 fn stricter<'p>(one: Verdict<'p>, other: Verdict<'p>) -> Verdict<'p> {
     let says = |basis| match basis {
-        Basis::Default => 0,
-        Basis::Guarded(_) => 1,
-        Basis::Rule => 2,
+        Basis::Default => (0, 0),
+        Basis::Guarded(class) => (1, severity(class)),
+        Basis::Rule => (2, 0),
     };
     let weight = |verdict: &Verdict<'_>| (verdict.effect, says(verdict.basis));
     let mut stricter = if weight(&other) > weight(&one) {

@@ -101,7 +101,7 @@ fn answer(policy: &Policy, address: &str, port: u16, own: bool) -> String {
     let address: IpAddr = address.parse().unwrap();
     let port = Port::from_number(port).unwrap();
     let now = SystemTime::UNIX_EPOCH;
-    match policy.judge_address(Surface::Net, address, port, own, now) {
+    match policy.judge_address(Surface::Net, address, port, &|_| own, now) {
         AddressVerdict::Open => "open".to_owned(),
         AddressVerdict::Guarded(class) => format!("guarded {class}"),
         AddressVerdict::Refused(rule) => format!("refused {}", rule.entry),

@@ -133,7 +133,8 @@ fn judging_an_answer_allocates_nothing() {
         let address: IpAddr = address.parse().unwrap();
         let mut is_open = !open;
         let count = allocations(|| {
-            let verdict = policy.judge_address(Surface::Fetch, address, Port::HTTPS, false, now());
+            let verdict =
+                policy.judge_address(Surface::Fetch, address, Port::HTTPS, &|_| false, now());
             is_open = matches!(verdict, AddressVerdict::Open);
         });
         assert_eq!((is_open, count), (open, 0), "{address}");

@@ -87,7 +87,7 @@ fn one_guarded_address_refuses_the_whole_name() {
 
 #[test]
 fn own_listeners_are_never_openable_in_any_spelling() {
-    let entries = ["*:*", "127.0.0.0/8:*", "[::1]:*", "localhost:*"];
+    let entries = ["*:*", "127.0.0.0/8:*", "[::1]:*", "localhost:*", "[::/0]:*"];
     let own = ["127.0.0.1:3128", "[::1]:3128", "0.0.0.0:9128"];
     let literals = [
         "127.0.0.1:3128",
@@ -96,6 +96,9 @@ fn own_listeners_are_never_openable_in_any_spelling() {
         "127.0.0.9:9128",
         "0.0.0.0:3128",
         "[::]:9128",
+        "[64:ff9b::7f00:1]:3128",
+        "[2002:7f00:1::]:3128",
+        "[2606:4700::5efe:7f00:1]:9128",
     ];
     under(&["*:*"], config(), &own, |worker, _| {
         for host in ["127.0.0.1:3128", "localhost:3128"] {
@@ -115,6 +118,8 @@ fn own_listeners_are_never_openable_in_any_spelling() {
             assert_eq!(refusal.status, 403, "{literal}");
         }
         let refusal = judged(worker, "me.test:3128", &["127.0.0.1"]).unwrap_err();
+        assert_eq!(refusal.class, Some(AddressClass::Listener));
+        let refusal = judged(worker, "me.test:3128", &["64:ff9b::7f00:1"]).unwrap_err();
         assert_eq!(refusal.class, Some(AddressClass::Listener));
         assert!(judged(worker, "localhost:3128", &["::1", "127.0.0.1"]).is_err());
         assert!(judged(worker, "127.0.0.1:3129", &["127.0.0.1"]).is_ok());
