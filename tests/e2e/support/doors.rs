@@ -132,7 +132,7 @@ impl Bed {
     /// None of these is a request: not for `moat check`, not in a policy's own `tests:`.
     pub(crate) fn unreadable(&self, requests: &[&str]) {
         self.write("base.yaml", base_policy());
-        let mut check = vec!["check", "--policy", "base.yaml"];
+        let mut check = vec!["check", "--policy", "base.yaml", "--"];
         check.extend(requests);
         let said = self.command(&check);
         assert_eq!(said.code, 64, "{said:?}");
