@@ -41,14 +41,11 @@ pub(crate) fn parse_authority(text: &str) -> Result<Target, Refusal> {
 
 /// Reads the target of a request that is not CONNECT: an absolute `http://` URL and no other.
 pub(crate) fn parse_absolute(text: &str) -> Result<Absolute<'_>, Refusal> {
-    if text.starts_with('/') || text == "*" {
-        return Err(Refusal::malformed(
-            "this port is a proxy: the target must be an absolute URL",
-        ));
+    let no_url = || Refusal::malformed("this port is a proxy: the target must be an absolute URL");
+    if text.starts_with('/') {
+        return Err(no_url());
     }
-    let Some((scheme, rest)) = text.split_once("://") else {
-        return Err(Refusal::malformed("the target must be an absolute URL"));
-    };
+    let (scheme, rest) = text.split_once("://").ok_or_else(no_url)?;
     if scheme.eq_ignore_ascii_case("https") || scheme.eq_ignore_ascii_case("wss") {
         return Err(Refusal::malformed(
             "for TLS use CONNECT: an https URL here would be sent in clear",
@@ -61,9 +58,7 @@ pub(crate) fn parse_absolute(text: &str) -> Result<Absolute<'_>, Refusal> {
         return Err(Refusal::malformed("a fragment in the target"));
     }
     let end = rest.find(['/', '?']).unwrap_or(rest.len());
-    let (authority, rest) = rest
-        .split_at_checked(end)
-        .ok_or_else(|| Refusal::malformed("the target must be an absolute URL"))?;
+    let (authority, rest) = rest.split_at_checked(end).ok_or_else(no_url)?;
     let (host, port) = split_port(authority)?;
     let target = Target {
         host: parse_host(host)?,

@@ -94,7 +94,7 @@ fn says_what_is_wrong_with_a_target() {
     insta::assert_snapshot!(absolute("http://a.test/#b"), @"400 a fragment in the target");
     insta::assert_snapshot!(absolute("http://allowed.test@denied.test/"), @"400 user information in the target");
     insta::assert_snapshot!(absolute("http://allowed.test:80@denied.test/"), @"400 user information in the target");
-    insta::assert_snapshot!(absolute("allowed.test:443"), @"400 the target must be an absolute URL");
+    insta::assert_snapshot!(absolute("allowed.test:443"), @"400 this port is a proxy: the target must be an absolute URL");
     insta::assert_snapshot!(absolute("http://allowed.test:/"), @"400 the port must be 1 to 65535, in digits");
     insta::assert_snapshot!(absolute("http://allowed.test\\@denied.test/"), @"400 user information in the target");
 }
