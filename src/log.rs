@@ -6,10 +6,11 @@
 use std::io::{self, Write};
 
 use clap::ValueEnum;
+use moat_policy::source::is_hidden;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
 
-use crate::output::{is_unprintable, printable};
+use crate::output::printable;
 use crate::problem::Problem;
 
 /// What is logged, whatever the environment says. The resolver's own warnings are left out: whoever
@@ -59,7 +60,7 @@ impl<W: Write> Write for EscapedLine<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let text = String::from_utf8_lossy(bytes);
         let body = text.strip_suffix('\n').unwrap_or(&text);
-        if body.chars().any(is_unprintable) {
+        if body.chars().any(is_hidden) {
             self.0
                 .write_all(format!("{}\n", printable(body)).as_bytes())?;
         } else {

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::fmt::{self, Write as _};
 use std::io::{self, ErrorKind, IsTerminal, Write};
 
+use moat_policy::source::is_hidden;
 use serde::Serialize;
 
 use crate::problem::Problem;
@@ -141,27 +142,23 @@ pub(crate) fn captured(write: impl FnOnce(&mut Output)) -> String {
 }
 
 /// The text with everything escaped that could move a terminal's cursor, hide text or begin a
-/// line of its own: control characters and the marks that change the direction of writing.
+/// line of its own, as JSON escapes it.
 pub(crate) fn printable(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(is_unprintable) {
+    if !text.chars().any(is_hidden) {
         return Cow::Borrowed(text);
     }
     let mut escaped = String::with_capacity(text.len() + 16);
     for c in text.chars() {
-        if is_unprintable(c) {
-            // Writing to a `String` cannot fail.
-            let _ = write!(escaped, "\\u{:04x}", u32::from(c));
+        if is_hidden(c) {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                // Writing to a `String` cannot fail.
+                let _ = write!(escaped, "\\u{unit:04x}");
+            }
         } else {
             escaped.push(c);
         }
     }
     Cow::Owned(escaped)
-}
-
-/// Whether a character may not reach a terminal or a line of a log as it is.
-pub(crate) fn is_unprintable(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 #[cfg(test)]

@@ -115,5 +115,24 @@ impl Span {
     }
 }
 
+/// Whether a reader of a text cannot see a character, or sees others elsewhere for it: control
+/// characters, line breaks of YAML 1.1 alone, marks without width, those that turn the direction
+/// of the text around, and tags.
+pub fn is_hidden(c: char) -> bool {
+    c.is_control()
+        || matches!(
+            c,
+            '\u{ad}'
+                | '\u{61c}'
+                | '\u{180e}'
+                | '\u{200b}'..='\u{200f}'
+                | '\u{2028}'..='\u{202e}'
+                | '\u{2060}'..='\u{206f}'
+                | '\u{feff}'
+                | '\u{fff9}'..='\u{fffb}'
+                | '\u{e0000}'..='\u{e007f}'
+        )
+}
+
 #[cfg(test)]
 mod tests;

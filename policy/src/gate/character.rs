@@ -1,7 +1,7 @@
 //! Characters that a reader of the file cannot see, or that two YAML versions read differently.
 
 use crate::diagnostic::{Diagnostic, code};
-use crate::source::SourceFile;
+use crate::source::{SourceFile, is_hidden};
 
 /// How many are reported.
 const MOST: usize = 10;
@@ -19,7 +19,7 @@ pub(super) fn find(source: &SourceFile) -> Vec<Diagnostic> {
         let hidden = match c {
             '\r' => characters.peek().is_none_or(|(_, next)| *next != '\n'),
             '\t' | '\n' => false,
-            _ => c.is_control() || is_invisible(c),
+            _ => is_hidden(c),
         };
         if hidden {
             let span = source.span(at, at.saturating_add(c.len_utf8()));
@@ -33,19 +33,4 @@ pub(super) fn find(source: &SourceFile) -> Vec<Diagnostic> {
         }
     }
     found
-}
-
-/// Line breaks of YAML 1.1 alone, marks without width, and those that turn the direction of the
-/// text around.
-fn is_invisible(c: char) -> bool {
-    matches!(
-        c,
-        '\u{ad}'
-            | '\u{61c}'
-            | '\u{200b}'..='\u{200f}'
-            | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}'
-            | '\u{feff}'
-            | '\u{fff9}'..='\u{fffb}'
-    )
 }

@@ -8,6 +8,7 @@ use std::time::SystemTime;
 
 use moat_policy::host::Host;
 use moat_policy::record::{Record, Severity};
+use moat_policy::source::is_hidden;
 use serde::Serialize as _;
 use serde_json::ser::Formatter;
 use time::OffsetDateTime;
@@ -102,15 +103,6 @@ impl Formatter for Visible {
         }
         Ok(())
     }
-}
-
-fn is_hidden(c: char) -> bool {
-    c.is_control()
-        || matches!(
-            u32::from(c),
-            0xad | 0x61c | 0x180e | 0x200b..=0x200f | 0x2028..=0x202e | 0x2060..=0x206f
-                | 0xfeff | 0xfff9..=0xfffb | 0xe0000..=0xe007f
-        )
 }
 
 #[cfg(test)]

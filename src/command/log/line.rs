@@ -1,6 +1,8 @@
 //! One record as one line for people.
 
-use moat_policy::record::{Event, Protocol, Record};
+use std::borrow::Cow;
+
+use moat_policy::record::{Cause, Event, Protocol, Record};
 
 use crate::record_file;
 
@@ -24,21 +26,35 @@ pub(super) fn render(record: &Record) -> String {
     let method = method.filter(|_| record.protocol != Some(Protocol::Connect));
     words.extend(method.map(str::to_owned));
     words.extend(target(record));
-    words.push(format!("cause={}", record.cause.as_str()));
-    words.extend(record.rule.as_deref().map(|rule| format!("rule={rule}")));
-    words.extend(
-        record
-            .source
-            .as_deref()
-            .map(|source| format!("at={source}")),
-    );
+    let is_request = matches!(record.event, Event::Decision | Event::Close);
+    // That the proxy started or ended in the ordinary way goes without saying.
+    if is_request || record.cause != Cause::Done {
+        words.push(format!("cause={}", record.cause.as_str()));
+    }
+    let named = |name, value: &str| format!("{name}={}", quoted(value));
+    words.extend(record.rule.as_deref().map(|rule| named("rule", rule)));
+    words.extend(record.source.as_deref().map(|source| named("at", source)));
     words.extend(record.address.map(|address| format!("address={address}")));
     words.extend(record.status.map(|status| format!("status={status}")));
     words.extend(record.bytes_up.map(|bytes| format!("up={bytes}")));
     words.extend(record.bytes_down.map(|bytes| format!("down={bytes}")));
     words.extend(record.duration_ms.map(|time| format!("took={time}ms")));
-    words.extend(record.reason.as_deref().map(|reason| format!("({reason})")));
+    if let Some(reason) = record.reason.as_deref() {
+        // The findings about a policy have a line each.
+        let reason: Vec<&str> = reason.lines().collect();
+        words.push(format!("({})", reason.join("; ")));
+    }
     words.join(" ")
+}
+
+/// A value as one word: in quotes where a space or a quote in it would make several of it.
+fn quoted(value: &str) -> Cow<'_, str> {
+    let is_word = |c: char| !c.is_whitespace() && c != '"';
+    if !value.is_empty() && value.chars().all(is_word) {
+        return Cow::Borrowed(value);
+    }
+    let escaped = value.replace('\\', r"\\").replace('"', "\\\"");
+    Cow::Owned(format!("\"{escaped}\""))
 }
 
 fn effect(record: &Record) -> String {
