@@ -24,20 +24,26 @@ pub(crate) enum AdminError {
     Malformed,
 }
 
+/// What is understood: metrics are text.
+const FORMS: &str = "application/json, text/plain";
+
 /// More than any scrape holds.
 const MAX_ANSWER: u64 = 16 << 20;
 
 /// How long each step may take: it is on this machine.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Fetches one path.
+/// Fetches one path, as JSON where there is such a form of it.
 pub(crate) fn fetch(address: SocketAddr, path: &str) -> Result<Answer, AdminError> {
     let address = reachable(address);
     let mut stream = connect(address)?;
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
     // HTTP/1.0: the answer ends with the connection and is never chunked.
-    write!(stream, "GET {path} HTTP/1.0\r\nHost: {address}\r\n\r\n")?;
+    write!(
+        stream,
+        "GET {path} HTTP/1.0\r\nHost: {address}\r\nAccept: {FORMS}\r\n\r\n"
+    )?;
     let mut bytes = Vec::new();
     stream.take(MAX_ANSWER).read_to_end(&mut bytes)?;
     parse(&bytes)

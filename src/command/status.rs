@@ -1,19 +1,23 @@
 //! `moat status`: what running proxies say about themselves.
 
+mod health;
 mod metric;
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::Args;
 use serde::Serialize;
 
-use crate::admin;
+use crate::admin::{self, AdminError};
 use crate::context::Context;
 use crate::exit::Exit;
 use crate::output::Output;
 use crate::problem::Problem;
 use crate::state::{self, Running};
+
+use health::Health;
 
 /// Show the running proxies of this user, and whether they are ready.
 ///
@@ -41,7 +45,10 @@ struct Status {
     policy: Vec<PathBuf>,
     enforced: bool,
     ready: bool,
+    /// The phase, or why it does not answer.
     detail: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    health: Option<Health>,
     metrics: BTreeMap<String, f64>,
 }
 
@@ -73,11 +80,11 @@ pub(crate) fn run(arguments: &Arguments, context: &mut Context<'_>) -> Result<Ex
 
 /// Asks the proxy's admin listener. What does not answer is not ready, whatever its file says.
 fn ask(running: Running) -> Status {
-    let (ready, detail) = match running.admin {
-        None => (false, "it has no admin listener".to_owned()),
-        Some(address) => match admin::fetch(address, "/readyz") {
-            Ok(answer) => (answer.status == 200, answer.body.trim().to_owned()),
-            Err(error) => (false, error.to_string()),
+    let (ready, detail, health) = match running.admin {
+        None => (false, "it has no admin listener".to_owned(), None),
+        Some(address) => match readiness(address) {
+            Ok((ready, health)) => (ready, health.phase.clone(), Some(health)),
+            Err(error) => (false, error.to_string(), None),
         },
     };
     let metrics = running
@@ -96,8 +103,15 @@ fn ask(running: Running) -> Status {
         enforced: !running.observe,
         ready,
         detail,
+        health,
         metrics,
     }
+}
+
+fn readiness(address: SocketAddr) -> Result<(bool, Health), AdminError> {
+    let answer = admin::fetch(address, "/readyz")?;
+    let health = serde_json::from_str(&answer.body).map_err(|_| AdminError::Malformed)?;
+    Ok((answer.status == 200, health))
 }
 
 fn show(status: &Status, output: &mut Output) {
@@ -106,21 +120,11 @@ fn show(status: &Status, output: &mut Output) {
         "proxy {pid}, moat {}, since {started}",
         status.version
     ));
-    let ready = if status.ready { "yes" } else { "NO" };
     let mut row = |name: &str, value: &str| output.line(format_args!("  {name:<10} {value}"));
-    if status.detail.is_empty() {
-        row("ready", ready);
+    if status.ready {
+        row("ready", "yes");
     } else {
-        for (index, line) in status.detail.lines().enumerate() {
-            let first = match line {
-                "ready" => ready.to_owned(),
-                why => format!("{ready}: {why}"),
-            };
-            row(
-                if index == 0 { "ready" } else { "" },
-                if index == 0 { &first } else { line },
-            );
-        }
+        row("ready", &format!("NO: {}", status.detail));
     }
     if !status.enforced {
         row("mode", "UNENFORCED: it observes");
@@ -137,9 +141,19 @@ fn show(status: &Status, output: &mut Output) {
     for file in &status.policy {
         row("policy", &file.display().to_string());
     }
+    let health = status.health.as_ref();
+    for line in health
+        .map(|health| health.policy.lines())
+        .unwrap_or_default()
+    {
+        row("", &line);
+    }
     match &status.record {
         Some(record) => row("record", &record.display().to_string()),
         None => row("record", "no file"),
+    }
+    if let Some(health) = health {
+        row("", &health.audit.line());
     }
     for (name, value) in metric::rows(&status.metrics) {
         row(name, &value);

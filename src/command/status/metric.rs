@@ -21,8 +21,6 @@ pub(super) fn rows(samples: &BTreeMap<String, f64>) -> Vec<(&'static str, String
     let clients = count("moat_connections_active").zip(count("moat_connections_limit"));
     let requests = count("moat_connections_total").zip(count("moat_refused_total"));
     let failures = count("moat_upstream_failures_total").unwrap_or(0.0);
-    let loads = count("moat_policy_generation").zip(count("moat_policy_reload_failures_total"));
-    let records = count("moat_records_written_total").zip(count("moat_records_lost_total"));
     let descriptors = count("moat_file_descriptors_open").zip(count("moat_file_descriptors_limit"));
     let rows = [
         clients.map(|(open, limit)| ("clients", format!("{open} open of {limit}"))),
@@ -30,10 +28,6 @@ pub(super) fn rows(samples: &BTreeMap<String, f64>) -> Vec<(&'static str, String
             let text = format!("{all} judged, {refused} refused, {failures} failed upstream");
             ("requests", text)
         }),
-        loads.map(|(generation, failed)| {
-            ("loads", format!("generation {generation}, {failed} failed"))
-        }),
-        records.map(|(written, lost)| ("records", format!("{written} written, {lost} lost"))),
         descriptors.map(|(open, limit)| ("files", format!("{open} open of {limit}"))),
     ];
     rows.into_iter().flatten().collect()
@@ -68,20 +62,22 @@ moat_dial_seconds_sum 0.5
 moat_dial_seconds_count 3
 moat_policy_generation 2
 moat_policy_reload_failures_total 1
+moat_file_descriptors_open 24
+moat_file_descriptors_limit 1024
 moat_odd NaN
 ";
 
     #[test]
     fn rows_are_sums_over_labels() {
         let samples = parse(SCRAPE);
-        assert_eq!(samples.len(), 7);
+        assert_eq!(samples.len(), 9);
         let rows: Vec<_> = rows(&samples)
             .into_iter()
             .map(|(name, value)| format!("{name}: {value}"))
             .collect();
         insta::assert_snapshot!(rows.join("\n"), @"
         requests: 7 judged, 4 refused, 0 failed upstream
-        loads: generation 2, 1 failed
+        files: 24 open of 1024
         ");
     }
 }
