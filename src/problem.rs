@@ -1,5 +1,6 @@
 //! What went wrong, as a person sees it on standard error, with the exit code that belongs to it.
 
+use std::cmp::Reverse;
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 
@@ -8,6 +9,9 @@ use moat_policy::diagnostic::{Diagnostic, Severity};
 
 use crate::exit::Exit;
 use crate::output::{is_coloured, printable};
+
+/// The most findings that are written out for a person; the others are counted.
+pub(crate) const MOST_SHOWN: usize = 20;
 
 /// A command could not do what was asked.
 #[derive(Debug)]
@@ -98,7 +102,8 @@ impl Problem {
                 std::iter::once(message.clone()).chain(hint).collect()
             }
             Text::Findings(findings) => {
-                let lines: Vec<String> = findings.iter().map(summary).collect();
+                let (shown, more) = shown(findings);
+                let lines: Vec<String> = shown.into_iter().map(summary).chain(more).collect();
                 lines.join("\n")
             }
             Text::Rendered { plain, .. } => plain.clone(),
@@ -164,11 +169,28 @@ fn summary(finding: &Diagnostic) -> String {
     finding.to_string().replace("\n  help: ", "; ")
 }
 
-/// Every finding with its place and an excerpt, a blank line between them.
+/// The findings that a person is shown, and how many there are beside them. Of many the errors
+/// come first: they keep the policy from loading.
+pub(crate) fn shown(findings: &[Diagnostic]) -> (Vec<&Diagnostic>, Option<String>) {
+    let mut shown: Vec<&Diagnostic> = findings.iter().collect();
+    let more = findings.len().saturating_sub(MOST_SHOWN);
+    if more == 0 {
+        return (shown, None);
+    }
+    shown.sort_by_key(|finding| Reverse(finding.severity));
+    shown.truncate(MOST_SHOWN);
+    let word = if more == 1 { "finding" } else { "findings" };
+    let rest = format!("and {more} more {word}; `moat lint --json` prints every one");
+    (shown, Some(rest))
+}
+
+/// Every finding that is shown with its place and an excerpt, a blank line between them.
 fn render_findings(findings: &[Diagnostic], colour: Colour) -> String {
-    let rendered: Vec<String> = findings
-        .iter()
+    let (shown, more) = shown(findings);
+    let rendered = shown.into_iter();
+    let rendered: Vec<String> = rendered
         .map(|finding| render_finding(finding, colour))
+        .chain(more)
         .collect();
     rendered.join("\n\n")
 }

@@ -73,3 +73,30 @@ fn a_summary_has_a_line_for_each_problem() {
     policy.yaml:1:1: error[P012]: unknown key `hosst`; did you mean `host`?
     ");
 }
+
+#[test]
+fn of_many_findings_the_errors_are_shown_first_and_the_rest_is_counted() {
+    let warning = Diagnostic {
+        severity: Severity::Warning,
+        message: "a warning".to_owned(),
+        ..finding("a: 1\n", 0, 1, 1)
+    };
+    let few = vec![warning.clone(); MOST_SHOWN];
+    assert!(!Problem::policy(few.clone()).plain().contains("more"));
+
+    let mut many = few;
+    many.extend([
+        finding("a: 1\n", 0, 1, 1),
+        warning,
+        finding("a: 1\n", 0, 1, 1),
+    ]);
+    let problem = Problem::policy(many);
+    let text = problem.plain();
+    assert!(text.starts_with("error[P012]: unknown key"), "{text}");
+    assert_eq!(text.matches("error[").count(), 2);
+    assert_eq!(text.matches("warning[").count(), MOST_SHOWN - 2);
+    let end = "and 3 more findings; `moat lint --json` prints every one";
+    assert!(text.ends_with(end), "{text}");
+    assert!(problem.summary().ends_with(end));
+    assert_eq!(problem.summary().lines().count(), MOST_SHOWN + 1);
+}

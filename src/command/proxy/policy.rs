@@ -8,7 +8,7 @@ use moat_policy::preset::{self, Access, PresetEntry};
 use moat_proxy::{LoadError, PolicySource};
 
 use crate::layers::{Layers, Loaded};
-use crate::problem::{Problem, note};
+use crate::problem::{self, Problem, note};
 use crate::state::RunFile;
 
 /// Reads the layers anew each time it is asked.
@@ -88,8 +88,12 @@ impl InstalledPolicy {
         for warning in &loaded.warnings {
             tracing::warn!("{warning}");
         }
-        for finding in &loaded.compiled.warnings {
+        let (shown, more) = problem::shown(&loaded.compiled.warnings);
+        for finding in shown {
             tracing::warn!("{finding}");
+        }
+        if let Some(more) = more {
+            tracing::warn!("{more}");
         }
         self.present
             .lock()
