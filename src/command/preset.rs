@@ -121,11 +121,15 @@ fn show(output: &mut Output, preset: &Preset, json: bool) -> Result<Exit, Proble
         output.json(preset)?;
         return Ok(Exit::Ok);
     }
-    let width = |text: fn(&PresetEntry) -> usize| preset.entries.iter().map(text).max();
-    let hosts = width(|entry| entry.entry().len()).unwrap_or(0);
+    let lengths = preset.entries.iter().map(|entry| entry.entry().len());
+    let hosts = lengths.max().unwrap_or(0).max("host".len());
+    output.line(format_args!(
+        "{:hosts$}  {:12}  {:6}  preset",
+        "host", "whose", "access"
+    ));
     for entry in &preset.entries {
         output.line(format_args!(
-            "{:hosts$}  {:12}  {:5}  {}",
+            "{:hosts$}  {:12}  {:6}  {}",
             entry.entry(),
             entry.class.as_str(),
             entry.access.as_str(),

@@ -109,16 +109,28 @@ pub(super) fn host(output: &mut Output, text: &str, json: bool) -> Result<Exit, 
     } else if holders.is_empty() {
         output.line(format_args!("no preset holds `{}`", target.host));
     } else {
-        let width = holders.iter().map(|holder| holder.preset.len()).max();
-        let width = width.unwrap_or(0);
-        for Holder { preset, entry } in &holders {
-            output.line(format_args!(
-                "{preset:width$}  {}  ({}, {}): {}",
-                entry.host, entry.class, entry.access, entry.why
-            ));
-        }
+        table(output, &holders);
     }
     Ok(Exit::Ok)
+}
+
+fn table(output: &mut Output, holders: &[Holder]) {
+    let widest = |title: &str, length: fn(&Holder) -> usize| {
+        let longest = holders.iter().map(length).max().unwrap_or(0);
+        longest.max(title.len())
+    };
+    let presets = widest("preset", |holder| holder.preset.len());
+    let hosts = widest("host", |holder| holder.entry.host.len());
+    output.line(format_args!(
+        "{:presets$}  {:hosts$}  {:12}  {:6}  why",
+        "preset", "host", "whose", "access"
+    ));
+    for Holder { preset, entry } in holders {
+        output.line(format_args!(
+            "{preset:presets$}  {:hosts$}  {:12}  {:6}  {}",
+            entry.host, entry.class, entry.access, entry.why
+        ));
+    }
 }
 
 /// The entry of a preset that matches: the policy's own matcher is asked.

@@ -56,9 +56,9 @@ fn a_preset_is_shown_with_what_it_includes() {
     let text = written(|output| show(output, &preset, false));
     let last: Vec<&str> = text.lines().rev().take(3).collect();
     assert_snapshot!(last.join("\n"), @r"
-    release-assets.githubusercontent.com  shared-path   read   github-releases
-    objects.githubusercontent.com         shared-path   read   github-releases
-    github.com                            shared-path   write  github-releases
+    release-assets.githubusercontent.com  shared-path   read    github-releases
+    objects.githubusercontent.com         shared-path   read    github-releases
+    github.com                            shared-path   write   github-releases
     ");
     let json = written(|output| show(output, &find("nuget/tenant").unwrap(), true));
     assert_snapshot!(json, @r#"{"name":"nuget/tenant","summary":"NuGet packages","version":"2026-11-30","purpose":"allow","sources":["dependabot/proxy"],"notes":["wildcards over storage accounts are left out: anyone can create a matching account"],"includes":[],"parts":["nuget","nuget/tenant"],"entries":[{"host":"*.vsblob.vsassets.io","class":"tenant-label","access":"read","why":"package blobs; other tenants of the service share the suffix","preset":"nuget/tenant"}]}"#);
@@ -97,8 +97,9 @@ fn an_unknown_preset_is_a_usage_error_with_the_nearest_name() {
 fn a_host_is_looked_up_by_the_matcher_itself() {
     let text = written(|output| explain::host(output, "eu-aiplatform.googleapis.com", false));
     assert_snapshot!(text, @r"
-    default    *-aiplatform.googleapis.com  (provider, write): the same, by region
-    google-ai  *-aiplatform.googleapis.com  (provider, write): the same, by region
+    preset     host                         whose         access  why
+    default    *-aiplatform.googleapis.com  provider      write   the same, by region
+    google-ai  *-aiplatform.googleapis.com  provider      write   the same, by region
     ");
     let text = written(|output| explain::host(output, "X.vsblob.vsassets.io", true));
     assert_snapshot!(text, @r#"[{"preset":"nuget/tenant","host":"*.vsblob.vsassets.io","class":"tenant-label","access":"read","why":"package blobs; other tenants of the service share the suffix"}]"#);
