@@ -2,13 +2,17 @@
 
 use crate::support::bed;
 use crate::support::client::Client;
+use crate::support::wait::wait_for;
 
 #[test]
 fn it_answers_alive_ready_and_metrics() {
     bed(|bed| {
         let moat = bed.moat().start();
         assert_eq!(moat.admin_get("/livez").status(), 200);
-        assert_eq!(moat.admin_get("/readyz").status(), 200);
+        // It is bound before every worker accepts.
+        wait_for("readiness", || {
+            (moat.admin_get("/readyz").status() == 200).then_some(())
+        });
         assert_eq!(moat.connect("denied.test:443"), 403);
         assert_eq!(moat.connect("allowed.test:443"), 200);
         let metrics = moat.admin_get("/metrics");
