@@ -56,3 +56,18 @@ fn what_was_typed_moves_no_cursor() {
     assert!(shown.contains("unexpected argument"), "{shown}");
     assert!(!shown.contains(['\u{1b}', '\u{7}', '\u{9b}']), "{shown:?}");
 }
+
+#[test]
+fn a_command_without_a_subject_names_all_that_it_takes() {
+    for (words, names) in [
+        ("moat allow", "<PATTERN|--last|--id <ID>|--preset <NAME>>"),
+        (
+            "moat deny --yes",
+            "<PATTERN|--last|--id <ID>|--preset <NAME>>",
+        ),
+        ("moat why", "<ID|--code <CODE>>"),
+    ] {
+        let said = parse_words(words).unwrap_err().plain();
+        assert!(said.contains(names), "{words}: {said}");
+    }
+}

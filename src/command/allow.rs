@@ -8,7 +8,7 @@ mod remaining;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use clap::Args;
+use clap::{ArgGroup, Args};
 use moat_policy::edit::{Edit, Item, Section};
 use moat_policy::entry;
 use moat_policy::parse::parse;
@@ -49,9 +49,12 @@ pub(crate) struct DenyArguments {
 }
 
 #[derive(Args, Debug)]
+#[command(group(
+    ArgGroup::new("what").required(true).multiple(true).args(["patterns", "last", "id", "preset"])
+))]
 struct Wanted {
     /// Hosts or addresses: `docs.rs`, `*.example.com:8443`, `10.20.0.0/16:5432`.
-    #[arg(value_name = "PATTERN", required_unless_present_any = ["last", "id", "preset"])]
+    #[arg(value_name = "PATTERN")]
     patterns: Vec<String>,
 
     /// What a running proxy refused last; at a terminal only.

@@ -4,7 +4,7 @@ mod change;
 
 use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{ArgGroup, Args};
 use moat_policy::diagnostic::explain;
 use moat_policy::explain::explain as explain_verdict;
 use moat_policy::record::{Event, Protocol, Record};
@@ -28,9 +28,9 @@ use crate::state;
 /// The id is that of a refusal: it is in the answer that the client got, and in the record.
 /// Records of running proxies are searched, and the default record file with its rotated ones.
 #[derive(Args, Debug)]
+#[command(group(ArgGroup::new("what").required(true).args(["id", "code"])))]
 pub(crate) struct Arguments {
     /// The id of a request, such as `K7Q2FXMA`.
-    #[arg(required_unless_present = "code", conflicts_with = "code")]
     id: Option<String>,
 
     /// Explain the code of a policy finding instead, such as `P006`.
