@@ -1,6 +1,8 @@
-//! The command line as one page of Markdown.
+//! The command line as one page of Markdown, with the codes of its diagnostics.
 
 use std::fmt::Write as _;
+
+use moat_policy::diagnostic::code;
 
 use super::{grammar, verbs};
 
@@ -19,7 +21,21 @@ pub(super) fn markdown() -> String {
             section(&mut page, action, &format!("{name} {}", action.get_name()));
         }
     }
+    codes(&mut page);
     page
+}
+
+/// The codes of errors and findings: what `moat why --code` says of each.
+fn codes(page: &mut String) {
+    page.push_str(
+        "\n## Codes\n\n\
+         Every error of a policy has a code that begins with P, every finding of `moat lint` one that begins with L.\n\
+         Codes keep their meaning; `moat why --code CODE` says the same.\n",
+    );
+    for (code, text) in code::ALL {
+        // Writing to a `String` cannot fail.
+        let _ = write!(page, "\n### {code}\n\n{text}");
+    }
 }
 
 fn section(page: &mut String, command: &clap::Command, name: &str) {
