@@ -148,7 +148,13 @@ pub enum RunError {
         /// Why.
         source: io::Error,
     },
-    /// A worker thread ended by itself.
+    /// A worker cannot accept clients, or cannot any more.
+    #[error("a worker cannot accept clients")]
+    WorkerFailed {
+        /// Why.
+        source: io::Error,
+    },
+    /// A worker thread ended by a fault.
     #[error("a worker ended unexpectedly")]
     WorkerEnded,
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use moat_policy::record::Actor;
+use rustix::io::Errno;
 use tokio_rustls::TlsAcceptor;
 
 use crate::connection;
@@ -91,12 +92,13 @@ impl Listener {
     }
 }
 
-/// Accepts until the drain begins. What was accepted goes on without this.
-pub(crate) async fn run(worker: Rc<Worker>, listener: Listener) {
+/// Accepts until the drain begins, or until the listener can never accept again. What was accepted
+/// goes on without this.
+pub(crate) async fn run(worker: Rc<Worker>, listener: Listener) -> io::Result<()> {
     loop {
         let accepted = tokio::select! {
             biased;
-            () = worker.drain().begun() => return,
+            () = worker.drain().begun() => return Ok(()),
             accepted = listener.accept() => accepted,
         };
         match accepted {
@@ -106,11 +108,14 @@ pub(crate) async fn run(worker: Rc<Worker>, listener: Listener) {
                 if is_of_one_client(&error) {
                     continue;
                 }
+                if is_final(&error) {
+                    return Err(error);
+                }
                 worker.shared.accept_log.say(|| {
                     tracing::error!(%error, "cannot accept clients; trying again");
                 });
                 tokio::select! {
-                    () = worker.drain().begun() => return,
+                    () = worker.drain().begun() => return Ok(()),
                     () = tokio::time::sleep(BACK_OFF) => {}
                 }
             }
@@ -126,6 +131,14 @@ fn is_of_one_client(error: &io::Error) -> bool {
             | io::ErrorKind::ConnectionReset
             | io::ErrorKind::Interrupted
             | io::ErrorKind::TimedOut
+    )
+}
+
+/// Whether the error says that this socket does not listen, and so never will.
+fn is_final(error: &io::Error) -> bool {
+    matches!(
+        Errno::from_io_error(error),
+        Some(Errno::BADF | Errno::INVAL | Errno::NOTSOCK | Errno::OPNOTSUPP)
     )
 }
 

@@ -4,6 +4,7 @@ use std::convert::Infallible;
 use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use moat_policy::record::{Cause, Event};
@@ -138,19 +139,13 @@ impl Server {
         let orders = Orders {
             phase: phases,
             recheck: rechecks,
+            ends: gone.clone(),
         };
         let mut threads = Vec::new();
         for (index, shares) in self.shares.into_iter().enumerate() {
             let (shared, orders) = (Arc::clone(&shared), orders.clone());
-            let ends = Ends(gone.clone());
-            let thread = std::thread::Builder::new()
-                .name(format!("moat-{index}"))
-                .spawn(move || {
-                    let _ends = ends;
-                    work(shared, index, shares, orders)
-                })
-                .map_err(|source| failed("a worker thread", source))?;
-            threads.push(thread);
+            let work = move || work(shared, index, shares, orders);
+            threads.push(spawn(index, gone.clone(), work)?);
         }
         drop((gone, orders));
         let Signals { hangups, ends } = self.signals;
@@ -172,11 +167,7 @@ impl Server {
         });
         // However it ended: workers end when nobody can tell them more, and the record is whole.
         drop(phase);
-        let joined = threads.into_iter().map(|thread| {
-            let joined = thread.join().map_err(|_| RunError::WorkerEnded);
-            joined.and_then(std::convert::identity)
-        });
-        let ended = joined.fold(told, Result::and);
+        let ended = threads.into_iter().map(join).fold(told, Result::and);
         note(&shared, Event::Stop);
         audit.close();
         for socket in self.sockets {
@@ -239,7 +230,31 @@ fn note(shared: &Shared, event: Event) {
     let _ = shared.recorder.push(entry); // The recorder counts what is lost.
 }
 
-/// One worker thread.
+type Thread = JoinHandle<Result<(), RunError>>;
+
+/// Starts the thread of a worker, which says so when it ends, however it does.
+fn spawn(
+    index: usize,
+    gone: mpsc::Sender<()>,
+    work: impl FnOnce() -> Result<(), RunError> + Send + 'static,
+) -> Result<Thread, RunError> {
+    let ends = Ends(gone);
+    std::thread::Builder::new()
+        .name(format!("moat-{index}"))
+        .spawn(move || {
+            let _ends = ends;
+            work()
+        })
+        .map_err(|source| failed("a worker thread", source))
+}
+
+/// Waits for a worker: one that panicked has failed too.
+fn join(thread: Thread) -> Result<(), RunError> {
+    let joined = thread.join().map_err(|_| RunError::WorkerEnded);
+    joined.and_then(std::convert::identity)
+}
+
+/// What one worker thread does.
 fn work(
     shared: Arc<Shared>,
     index: usize,
@@ -250,7 +265,7 @@ fn work(
     let local = tokio::task::LocalSet::new();
     local
         .block_on(&runtime, worker::run(shared, index, shares, orders))
-        .map_err(|source| failed("a worker", source))
+        .map_err(|source| RunError::WorkerFailed { source })
 }
 
 fn runtime() -> io::Result<Runtime> {

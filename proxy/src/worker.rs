@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 
 use arc_swap::ArcSwap;
 use moat_policy::policy::Policy;
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
 use crate::authorize;
@@ -176,6 +176,8 @@ pub(crate) struct Orders {
     pub(crate) phase: watch::Receiver<Phase>,
     /// The generation whose policy open tunnels are to be held to.
     pub(crate) recheck: watch::Receiver<u64>,
+    /// Where a worker says that it comes to its end without having been told to.
+    pub(crate) ends: mpsc::Sender<()>,
 }
 
 /// Runs a worker from its first client to its last.
@@ -195,7 +197,9 @@ pub(crate) async fn run(
     let Orders {
         phase: mut phases,
         mut recheck,
+        ends,
     } = orders;
+    let mut ended = Ok(());
     loop {
         tokio::select! {
             phase = phases.wait_for(|phase| *phase > Phase::Running) => {
@@ -203,23 +207,33 @@ pub(crate) async fn run(
                 break;
             }
             Ok(()) = recheck.changed() => hold_to_policy(&worker),
-            // A worker that no longer accepts would leave its share of the clients waiting.
-            Some(_) = acceptors.join_next() => {
-                return Err(io::Error::other("a listener stopped"));
+            // A worker that no longer accepts would leave its share of the clients waiting, so it
+            // comes to its end in the ordinary way, and takes the others with it.
+            Some(stopped) = acceptors.join_next() => {
+                ended = Err(stopped.map_or_else(io::Error::other, why));
+                // A message that is there already says the same.
+                let _ = ends.try_send(());
+                break;
             }
         }
     }
     worker.drain.begin();
     while acceptors.join_next().await.is_some() {}
     tokio::select! {
-        () = worker.drain.empty() => return Ok(()),
+        () = worker.drain.empty() => return ended,
         phase = phases.wait_for(|phase| *phase == Phase::Cut) => drop(phase),
     }
     worker.drain.finish();
     worker.tunnels.cut_unless(|_| false);
     // What is still there then is dropped with the runtime.
     drop(tokio::time::timeout(LAST_WORDS, worker.drain.empty()).await);
-    Ok(())
+    ended
+}
+
+/// Why a listener stopped before the drain.
+fn why(stopped: io::Result<()>) -> io::Error {
+    let error = stopped.err();
+    error.unwrap_or_else(|| io::Error::other("a listener stopped"))
 }
 
 /// Cuts the open tunnels that the policy now refuses.

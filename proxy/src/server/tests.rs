@@ -1,6 +1,7 @@
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::num::NonZeroUsize;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixStream;
@@ -12,10 +13,11 @@ use std::time::{Duration, Instant};
 use moat_policy::policy::Policy;
 use moat_policy::record::{Cause, EndedBy, Event, Record};
 use tempfile::TempDir;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
-use super::{Bound, Server, Signals};
+use super::{Bound, Server, Signals, join, runtime, spawn, until_told};
 use crate::config::{AuditOnFailure, AuditTo, Config, ListenAddress, ServerTls};
+use crate::drain::Phase;
 use crate::error::RunError;
 use crate::listener::Share;
 use crate::source::{LoadError, PolicySource};
@@ -50,6 +52,11 @@ struct Proxy {
 
 impl Proxy {
     fn start(adjust: impl FnOnce(&mut Config, &Path)) -> Self {
+        Self::start_with(adjust, |_| {})
+    }
+
+    /// The same, with a look at the server before it runs.
+    fn start_with(adjust: impl FnOnce(&mut Config, &Path), look: impl FnOnce(&mut Server)) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let policy = folder.path().join("policy.yaml");
         fs::write(&policy, POLICY).unwrap();
@@ -62,7 +69,8 @@ impl Proxy {
         let (end, ends) = mpsc::channel(2);
         let signals = || Ok(Signals { hangups, ends });
         let source = Arc::new(Source(policy));
-        let server = Server::bind_with(config, source, None, signals).unwrap();
+        let mut server = Server::bind_with(config, source, None, signals).unwrap();
+        look(&mut server);
         let bound = server.bound().clone();
         let thread = std::thread::spawn(move || server.run());
         let proxy = Self {
@@ -409,6 +417,64 @@ fn a_worker_that_cannot_work_ends_the_proxy_with_its_record_whole() {
         text.trim_end().lines().last().unwrap().contains("\"stop\""),
         "{text}"
     );
+}
+
+#[test]
+fn a_listener_that_stops_listening_drains_the_proxy_and_ends_it_with_an_error() {
+    let mut listener = None;
+    let proxy = Proxy::start_with(
+        |config, _| {
+            config.workers = NonZeroUsize::new(2).unwrap();
+            config.timeouts.drain = Duration::from_mins(10);
+        },
+        |server| {
+            let Some(Share::Tcp(socket)) = server.shares[0].first() else {
+                panic!("no listener");
+            };
+            listener = Some(socket.try_clone().unwrap());
+        },
+    );
+    let (mut client, mut upstream) = tunnel(&proxy);
+    rustix::net::shutdown(listener.unwrap(), rustix::net::Shutdown::Both).unwrap();
+    let answer = proxy.wait_for("/readyz", "draining");
+    assert!(answer.starts_with("HTTP/1.1 503 "), "{answer}");
+    // Whichever worker carries it, an open tunnel goes on to its own end.
+    upstream.write_all(b"still here").unwrap();
+    drop(upstream);
+    let mut rest = String::new();
+    client.read_to_string(&mut rest).unwrap();
+    assert!(rest.ends_with("still here"), "{rest}");
+    drop(client);
+    let ended = proxy.thread.join().unwrap();
+    let failed = matches!(ended, Err(RunError::WorkerFailed { .. }));
+    assert!(failed, "{ended:?}");
+    let text = fs::read_to_string(proxy.folder.path().join("audit.jsonl")).unwrap();
+    assert!(text.contains("\"cause\":\"done\""), "{text}");
+}
+
+#[test]
+fn a_worker_that_panics_drains_the_others_and_is_an_error() {
+    let (worker, _records) = testing::worker(testing::policy(&["a.test"]), testing::config(), &[]);
+    let shared = Arc::clone(&worker.shared);
+    let (phase, mut phases) = watch::channel(Phase::Running);
+    let (gone, ended) = mpsc::channel(1);
+    let (_end, ends) = mpsc::channel(1);
+    let other = gone.clone();
+    let faulty = spawn(0, gone, || panic!("a fault")).unwrap();
+    let other = spawn(1, other, move || {
+        let told = runtime().unwrap().block_on(async {
+            let told = phases.wait_for(|phase| *phase > Phase::Running).await;
+            told.map(|phase| *phase)
+        });
+        assert_eq!(told.ok(), Some(Phase::Draining));
+        Ok(())
+    })
+    .unwrap();
+    let told = until_told(&phase, &shared, ends, ended);
+    runtime().unwrap().block_on(told).unwrap();
+    assert_eq!(shared.stage.as_str(), "draining");
+    assert!(matches!(join(faulty), Err(RunError::WorkerEnded)));
+    assert!(join(other).is_ok());
 }
 
 #[test]
