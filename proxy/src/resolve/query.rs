@@ -1,26 +1,24 @@
 //! Questions to name servers: both address families at once, and of the answers only what
 //! belongs to the name.
 
+mod sockets;
+
 use std::fmt;
-use std::future::Future;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::rc::Rc;
 use std::time::Duration;
 
 use hickory_resolver::config::{NameServerConfig, ResolveHosts, ResolverConfig};
-use hickory_resolver::net::runtime::iocompat::AsyncIoTokioAsStd;
-use hickory_resolver::net::runtime::{RuntimeProvider, TokioHandle, TokioTime};
 use hickory_resolver::net::{DnsError, NetError};
 use hickory_resolver::proto::op::ResponseCode;
 use hickory_resolver::proto::rr::{Name, RData, Record, RecordType};
 use moat_policy::host::HostName;
-use tokio::net::{TcpStream, UdpSocket};
 use tokio::time::{Instant, sleep_until};
 
+use self::sockets::Sockets;
 use super::{Answer, Failure};
-use crate::dial;
 
 /// How many aliases are followed from the name that was asked for.
 const MAX_ALIASES: usize = 8;
@@ -70,10 +68,11 @@ impl fmt::Debug for Client {
 impl Client {
     /// A client of these servers, within one worker's runtime.
     pub(super) fn new(servers: &[SocketAddr], limit: Duration) -> io::Result<Self> {
+        let sockets = Sockets::new(servers);
         let servers: Vec<_> = servers.iter().map(name_server).collect();
         let count = u32::try_from(servers.len().clamp(1, 3)).unwrap_or(1);
         let config = ResolverConfig::from_parts(None, Vec::new(), servers);
-        let mut builder = hickory_resolver::Resolver::builder_with_config(config, Sockets::new());
+        let mut builder = hickory_resolver::Resolver::builder_with_config(config, sockets);
         let options = builder.options_mut();
         options.cache_size = 0;
         options.use_hosts_file = ResolveHosts::Never;
@@ -261,47 +260,6 @@ fn name_server(address: &SocketAddr) -> NameServerConfig {
         connection.port = address.port();
     }
     server
-}
-
-/// Sockets for questions, which `dial` opens.
-#[derive(Clone)]
-struct Sockets(TokioHandle);
-
-impl Sockets {
-    fn new() -> Self {
-        Self(TokioHandle::default())
-    }
-}
-
-impl RuntimeProvider for Sockets {
-    type Handle = TokioHandle;
-    type Timer = TokioTime;
-    type Udp = UdpSocket;
-    type Tcp = AsyncIoTokioAsStd<TcpStream>;
-
-    fn create_handle(&self) -> Self::Handle {
-        self.0.clone()
-    }
-
-    fn connect_tcp(
-        &self,
-        server: SocketAddr,
-        local: Option<SocketAddr>,
-        limit: Option<Duration>,
-    ) -> Pin<Box<dyn Send + Future<Output = io::Result<Self::Tcp>>>> {
-        Box::pin(async move {
-            let stream = dial::name_server_tcp(server, local, limit).await?;
-            Ok(AsyncIoTokioAsStd(stream))
-        })
-    }
-
-    fn bind_udp(
-        &self,
-        local: SocketAddr,
-        _server: SocketAddr,
-    ) -> Pin<Box<dyn Send + Future<Output = io::Result<Self::Udp>>>> {
-        Box::pin(dial::name_server_udp(local))
-    }
 }
 
 #[cfg(test)]

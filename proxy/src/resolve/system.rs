@@ -3,11 +3,13 @@
 //! Files are read at the start and, when they have changed, by a task beside the data path;
 //! workers only load a pointer.
 
+mod servers;
+
 use std::convert::Infallible;
 use std::fs;
 use std::io::{self, Read as _};
-use std::net::{IpAddr, SocketAddr};
-use std::path::PathBuf;
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
@@ -15,6 +17,7 @@ use arc_swap::ArcSwap;
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use moat_policy::host::HostName;
+use rustix::net::{AddressFamily, SocketType};
 
 const HOSTS: &str = "/etc/hosts";
 const RESOLV_CONF: &str = "/etc/resolv.conf";
@@ -56,9 +59,10 @@ impl SystemNames {
             servers: Watched::new(servers),
         };
         let text = files.servers.changed().unwrap_or_else(|| Ok(String::new()));
+        let first = read_servers(&files.servers.path, text)?;
         let names = Self {
             hosts: ArcSwap::default(),
-            servers: ArcSwap::from_pointee(NameServers(read_servers(text)?)),
+            servers: ArcSwap::from_pointee(NameServers(first)),
             files: Mutex::new(files),
         };
         names.look();
@@ -94,7 +98,8 @@ impl SystemNames {
             Some(Err(error)) => tracing::warn!(%error, "the hosts file cannot be read"),
             None => {}
         }
-        match files.servers.changed().map(read_servers) {
+        let text = files.servers.changed();
+        match text.map(|text| read_servers(&files.servers.path, text)) {
             Some(Ok(servers)) => self.servers.store(Arc::new(NameServers(servers))),
             Some(Err(error)) => {
                 tracing::warn!(%error, "the name servers of the system are unclear");
@@ -143,12 +148,14 @@ impl Watched {
 }
 
 /// Reads lines of an address and its names; what is neither is skipped, as every resolver does.
+/// The interface in a link-local address is left out: such an address is guarded with it or
+/// without, and a name that has one must not be asked for elsewhere.
 fn parse(text: &str) -> Hosts {
     let mut found: HashMap<HostName, Vec<IpAddr>, RandomState> = HashMap::default();
     for line in text.lines() {
         let line = line.split('#').next().unwrap_or_default();
         let mut words = line.split_ascii_whitespace();
-        let Some(Ok(address)) = words.next().map(str::parse::<IpAddr>) else {
+        let Some(address) = words.next().and_then(address) else {
             continue;
         };
         for name in words.filter_map(|word| HostName::parse(word).ok()) {
@@ -164,25 +171,35 @@ fn parse(text: &str) -> Hosts {
         .collect()
 }
 
-/// The servers in a resolver configuration; without any, the one on this host (resolv.conf(5)).
-fn read_servers(text: io::Result<String>) -> io::Result<Vec<SocketAddr>> {
+fn address(text: &str) -> Option<IpAddr> {
+    match text.split_once('%') {
+        None => text.parse().ok(),
+        Some((address, _)) => address.parse::<Ipv6Addr>().ok().map(IpAddr::from),
+    }
+}
+
+/// The servers in a resolver configuration. One that is not there names none.
+fn read_servers(path: &Path, text: io::Result<String>) -> io::Result<Vec<SocketAddr>> {
     let text = match text {
         Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
         text => text?,
     };
-    let servers: Vec<_> = text
-        .lines()
-        .filter_map(|line| {
-            let mut words = line.split_ascii_whitespace();
-            let address = words.next().filter(|&word| word == "nameserver");
-            address.and_then(|_| words.next()?.parse::<IpAddr>().ok())
-        })
-        .map(|address| SocketAddr::new(address, 53))
-        .collect();
-    if servers.is_empty() {
-        return Ok(vec![SocketAddr::from(([127, 0, 0, 1], 53))]);
+    let (servers, skipped) = servers::parse(&text, index);
+    for line in skipped {
+        let place = format!("{}:{}", path.display(), line.line);
+        tracing::warn!(
+            "{place}: name server `{}` is not asked: {}",
+            line.text,
+            line.problem
+        );
     }
     Ok(servers)
+}
+
+/// The number of an interface of this host.
+fn index(name: &str) -> Option<u32> {
+    let socket = rustix::net::socket(AddressFamily::INET6, SocketType::DGRAM, None).ok()?;
+    rustix::net::netdevice::name_to_index(socket, name).ok()
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 use std::io::{Read as _, Write as _};
-use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::net::{TcpListener, TcpStream, ToSocketAddrs, UdpSocket};
 use std::str::FromStr as _;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
@@ -52,11 +52,16 @@ enum Answer {
 impl StubDns {
     /// Starts to answer, over UDP and TCP.
     pub(crate) fn start() -> Self {
+        Self::at(PLACE)
+    }
+
+    /// One more name server, with answers of its own.
+    pub(crate) fn at(place: impl ToSocketAddrs) -> Self {
         let stub = Self {
             state: Arc::default(),
         };
-        let udp = UdpSocket::bind(PLACE).unwrap();
-        let tcp = TcpListener::bind(PLACE).unwrap();
+        let udp = UdpSocket::bind(&place).unwrap();
+        let tcp = TcpListener::bind(&place).unwrap();
         let over_udp = stub.clone();
         thread::spawn(move || over_udp.serve_udp(&udp));
         let over_tcp = stub.clone();

@@ -51,7 +51,8 @@ pub(crate) struct Setup<'b> {
     policy: String,
     policy_file: Option<PathBuf>,
     flags: Vec<String>,
-    dns: String,
+    /// `None` for what the system says.
+    dns: Option<String>,
     listens: bool,
     audits: bool,
     ordinary: u16,
@@ -66,7 +67,7 @@ impl<'b> Setup<'b> {
             policy: base_policy(),
             policy_file: None,
             flags: Vec::new(),
-            dns: "127.0.0.1:53".to_owned(),
+            dns: Some("127.0.0.1:53".to_owned()),
             listens: true,
             audits: true,
             ordinary: 200,
@@ -111,7 +112,13 @@ impl<'b> Setup<'b> {
 
     /// Another name server.
     pub(crate) fn dns(mut self, address: &str) -> Self {
-        address.clone_into(&mut self.dns);
+        self.dns = Some(address.to_owned());
+        self
+    }
+
+    /// The hosts file and the name servers of the system.
+    pub(crate) fn system_names(mut self) -> Self {
+        self.dns = None;
         self
     }
 
@@ -167,7 +174,10 @@ impl<'b> Setup<'b> {
         // What a case still holds open at its end is not waited for.
         command.env("MOAT_DRAIN", "1s");
         command.arg("proxy").arg("--policy").arg(policy);
-        command.args(["--admin", "127.0.0.1:0", "--dns", &self.dns]);
+        command.args(["--admin", "127.0.0.1:0"]);
+        if let Some(dns) = &self.dns {
+            command.args(["--dns", dns]);
+        }
         if self.listens {
             command.args(["--listen", "127.0.0.1:0"]);
         }

@@ -101,17 +101,24 @@ fn outside(name: &str) {
     );
 }
 
+/// Changes the network of the case's own namespace.
+pub(crate) fn ip(arguments: &str) {
+    run("ip", arguments);
+}
+
+fn run(program: &str, arguments: &str) {
+    let status = Command::new(program).args(arguments.split(' ')).status();
+    let status = status.unwrap();
+    assert!(status.success(), "{program} {arguments}: {status}");
+}
+
 fn inside<F: FnOnce(&Bed)>(case: F) {
     for arguments in [
         "link set lo up",
         "route add local 0.0.0.0/0 dev lo table local",
         "-6 route add local ::/0 dev lo table local",
     ] {
-        let status = Command::new("ip")
-            .args(arguments.split(' '))
-            .status()
-            .unwrap();
-        assert!(status.success(), "ip {arguments}: {status}");
+        ip(arguments);
     }
     let authority = Authority::new();
     let bed = Bed {
@@ -147,6 +154,13 @@ impl Bed {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(&path, text).unwrap();
         path
+    }
+
+    /// Puts a file with this text over one of the system's, in the case's own namespace.
+    pub(crate) fn cover(&self, system: &str, text: &str) {
+        let name = system.replace('/', "_");
+        let own = self.write(&name, text);
+        run("mount", &format!("--bind {} {system}", own.display()));
     }
 
     /// Keeps what to print should the case fail.

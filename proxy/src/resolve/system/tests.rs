@@ -1,10 +1,12 @@
+use std::io::ErrorKind;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use moat_policy::host::HostName;
 
-use super::{SystemNames, read_servers};
+use super::{SystemNames, index, read_servers};
 use crate::resolve::Resolver;
 use crate::testing::{local, meter};
 
@@ -18,12 +20,15 @@ fn lookup(names: &SystemNames, name: &str) -> Vec<String> {
 fn reads_names_with_all_their_addresses() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("hosts");
-    let text = "# c\n192.0.2.1 A.test b.test # d.test\n2001:db8::1\ta.test a.test\n\nnonsense c.test\n192.0.2.9 b@d\n";
+    let text = "# c\n192.0.2.1 A.test b.test # d.test\n  2001:db8::1\ta.test a.test  \r\n\nnonsense c.test\n\
+                192.0.2.9 b@d e.test.\nfe80::1%eth0 f.test\n192.0.2.010 g.test\n192.0.2.1%eth0 g.test\n";
     std::fs::write(&path, text).unwrap();
     let names = SystemNames::of(path, folder.path().join("resolv.conf")).unwrap();
     assert_eq!(lookup(&names, "a.test"), ["192.0.2.1", "2001:db8::1"]);
     assert_eq!(lookup(&names, "b.test"), ["192.0.2.1"]);
-    for absent in ["c.test", "d.test"] {
+    assert_eq!(lookup(&names, "e.test"), ["192.0.2.9"]);
+    assert_eq!(lookup(&names, "f.test"), ["fe80::1"]);
+    for absent in ["c.test", "d.test", "g.test"] {
         assert!(lookup(&names, absent).is_empty());
     }
 }
@@ -64,15 +69,15 @@ fn other_servers_are_asked_once_the_system_names_them() {
 }
 
 #[test]
-fn servers_come_out_of_a_resolver_configuration() {
-    let text = "# c\nnameserver 192.0.2.53\nsearch a.test\noptions ndots:5\nnameserver 2001:db8::53\nnameserver fe80::1%eth0\n";
-    let servers = read_servers(Ok(text.to_owned())).unwrap();
-    let addresses: Vec<_> = servers
-        .iter()
-        .map(|server| server.ip().to_string())
-        .collect();
-    assert_eq!(addresses, ["192.0.2.53", "2001:db8::53"]);
-    let missing = read_servers(Err(std::io::ErrorKind::NotFound.into())).unwrap();
+fn a_resolver_configuration_that_is_there_must_be_readable() {
+    let read = |kind: ErrorKind| read_servers(Path::new("resolv.conf"), Err(kind.into()));
+    let missing = read(ErrorKind::NotFound).unwrap();
     assert_eq!(missing, [SocketAddr::from(([127, 0, 0, 1], 53))]);
-    assert!(read_servers(Err(std::io::ErrorKind::PermissionDenied.into())).is_err());
+    assert!(read(ErrorKind::PermissionDenied).is_err());
+}
+
+#[test]
+fn the_name_of_an_interface_has_a_number() {
+    assert_eq!(index("lo"), Some(1));
+    assert_eq!(index("no-such-one"), None);
 }
