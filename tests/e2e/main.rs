@@ -26,6 +26,7 @@ mod interfaces;
 mod listeners;
 mod literals;
 mod load;
+mod machine;
 mod names;
 mod own_listeners;
 mod patterns;
