@@ -22,7 +22,7 @@ as_root() {
 
 # program:package, for what is looked for on the search path
 wanted="cc:build-essential ip:iproute2 unshare:util-linux curl:curl wget:wget git:git
-ssh:openssh-client sshd:openssh-server openssl:openssl nc:netcat-openbsd python3:python3 node:nodejs npm:npm"
+ssh:openssh-client sshd:openssh-server openssl:openssl nc:netcat-openbsd python3:python3 node:nodejs npm:npm zsh:zsh fish:fish"
 
 install_packages() {
   local missing=() pair

@@ -15,6 +15,7 @@ use moat_policy::parse::parse;
 use moat_policy::port::PortSet;
 use moat_policy::source::SourceFile;
 
+use crate::command::preset::PresetName;
 use crate::context::Context;
 use crate::duration;
 use crate::exit::Exit;
@@ -66,7 +67,7 @@ struct Wanted {
     id: Option<String>,
 
     /// A host list that comes with Moat; `moat preset list` names them.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = PresetName, hide_possible_values = true)]
     preset: Vec<String>,
 
     /// Ports for the patterns that write none, such as `22,8000-8100` or `*`.

@@ -1,5 +1,6 @@
 //! `moat generate`: what is made from the grammar and the policy language, never by hand.
 
+mod fish;
 mod reference;
 
 use std::path::{Path, PathBuf};
@@ -143,7 +144,11 @@ fn unwritable(path: &Path, error: &io::Error) -> Problem {
 fn completions(shell: Shell) -> Result<String, Problem> {
     let mut bytes = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "moat", &mut bytes);
-    text(bytes)
+    let mut text = text(bytes)?;
+    if shell == Shell::Fish {
+        text.push_str(&fish::arguments(&grammar()));
+    }
+    Ok(text)
 }
 
 fn schema() -> String {

@@ -1,11 +1,13 @@
 //! `moat preset`: the host lists that come with Moat, and what is in them.
 
 mod explain;
+mod name;
 
 use clap::{Args, Subcommand};
 use moat_policy::preset::{self, Access, Preset, PresetEntry, PresetError, Purpose};
 use serde::Serialize;
 
+pub(crate) use self::name::PresetName;
 use crate::context::Context;
 use crate::exit::Exit;
 use crate::output::Output;
@@ -32,6 +34,7 @@ enum What {
     /// Show the hosts of a preset, those that it includes among them.
     Show {
         /// The preset, such as `npm` or `npm/optional`.
+        #[arg(value_parser = PresetName, hide_possible_values = true)]
         name: String,
 
         /// Write JSON.
@@ -41,7 +44,7 @@ enum What {
     /// Say why a preset holds what it holds and what it leaves out, or which presets hold a host.
     Explain {
         /// A preset, or a host name.
-        #[arg(value_name = "NAME|HOST")]
+        #[arg(value_name = "NAME|HOST", value_parser = PresetName, hide_possible_values = true)]
         subject: String,
 
         /// Write JSON.

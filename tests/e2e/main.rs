@@ -16,6 +16,7 @@ mod allow;
 mod audit;
 mod cli;
 mod clients;
+mod completions;
 mod dns;
 mod drain;
 mod framing;

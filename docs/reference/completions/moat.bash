@@ -108,7 +108,7 @@ _moat() {
                     return 0
                     ;;
                 --preset)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "alpine anthropic anthropic/telemetry arch aws azure bazel bedrock bitbucket blocklist-exfil bun cocoapods codeberg composer conda copilot copilot/telemetry crates crates/publish debian debian/optional default deno dockerhub dockerhub/optional docs dotnet ecr-public elm fedora gcp gcr ghcr github-actions github-read github-read/optional github-releases gitlab go go/optional google-ai gradle haskell hex homebrew huggingface julia k8s k8s/optional lean llm-other lua maven maven/optional mcr nix node-cdn npm npm/optional nuget nuget/tenant ocaml openai perl pki playwright pnpm pub pypi pytorch pytorch/optional quay r rhel rubygems rubygems/optional rustup sigstore sourcehut swift terraform ubuntu ubuntu/optional uv vscode vscode/tenant yarn zig" -- "${cur}"))
                     return 0
                     ;;
                 --port)
@@ -168,7 +168,7 @@ _moat() {
                     return 0
                     ;;
                 --preset)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "alpine anthropic anthropic/telemetry arch aws azure bazel bedrock bitbucket blocklist-exfil bun cocoapods codeberg composer conda copilot copilot/telemetry crates crates/publish debian debian/optional default deno dockerhub dockerhub/optional docs dotnet ecr-public elm fedora gcp gcr ghcr github-actions github-read github-read/optional github-releases gitlab go go/optional google-ai gradle haskell hex homebrew huggingface julia k8s k8s/optional lean llm-other lua maven maven/optional mcr nix node-cdn npm npm/optional nuget nuget/tenant ocaml openai perl pki playwright pnpm pub pypi pytorch pytorch/optional quay r rhel rubygems rubygems/optional rustup sigstore sourcehut swift terraform ubuntu ubuntu/optional uv vscode vscode/tenant yarn zig" -- "${cur}"))
                     return 0
                     ;;
                 --port)
@@ -375,7 +375,7 @@ _moat() {
             return 0
             ;;
         moat__subcmd__preset__subcmd__explain)
-            opts="-h --json --help"
+            opts="-h --json --help alpine anthropic anthropic/telemetry arch aws azure bazel bedrock bitbucket blocklist-exfil bun cocoapods codeberg composer conda copilot copilot/telemetry crates crates/publish debian debian/optional default deno dockerhub dockerhub/optional docs dotnet ecr-public elm fedora gcp gcr ghcr github-actions github-read github-read/optional github-releases gitlab go go/optional google-ai gradle haskell hex homebrew huggingface julia k8s k8s/optional lean llm-other lua maven maven/optional mcr nix node-cdn npm npm/optional nuget nuget/tenant ocaml openai perl pki playwright pnpm pub pypi pytorch pytorch/optional quay r rhel rubygems rubygems/optional rustup sigstore sourcehut swift terraform ubuntu ubuntu/optional uv vscode vscode/tenant yarn zig"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -403,7 +403,7 @@ _moat() {
             return 0
             ;;
         moat__subcmd__preset__subcmd__show)
-            opts="-h --json --help"
+            opts="-h --json --help alpine anthropic anthropic/telemetry arch aws azure bazel bedrock bitbucket blocklist-exfil bun cocoapods codeberg composer conda copilot copilot/telemetry crates crates/publish debian debian/optional default deno dockerhub dockerhub/optional docs dotnet ecr-public elm fedora gcp gcr ghcr github-actions github-read github-read/optional github-releases gitlab go go/optional google-ai gradle haskell hex homebrew huggingface julia k8s k8s/optional lean llm-other lua maven maven/optional mcr nix node-cdn npm npm/optional nuget nuget/tenant ocaml openai perl pki playwright pnpm pub pypi pytorch pytorch/optional quay r rhel rubygems rubygems/optional rustup sigstore sourcehut swift terraform ubuntu ubuntu/optional uv vscode vscode/tenant yarn zig"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
