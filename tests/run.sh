@@ -21,14 +21,17 @@ as_root() {
 }
 
 # program:package, for what is looked for on the search path
-wanted="cc:build-essential ip:iproute2 unshare:util-linux curl:curl wget:wget git:git
-ssh:openssh-client sshd:openssh-server openssl:openssl nc:netcat-openbsd python3:python3 node:nodejs npm:npm zsh:zsh fish:fish"
+wanted="cc:build-essential ip:iproute2 unshare:util-linux kill:procps curl:curl wget:wget git:git
+ssh:openssh-client sshd:openssh-server openssl:openssl nc:netcat-openbsd python3:python3 node:nodejs npm:npm
+zsh:zsh fish:fish"
 
 install_packages() {
   local missing=() pair
   for pair in $wanted; do
-    PATH="$PATH:/usr/sbin:/sbin" command -v "${pair%%:*}" >/dev/null || missing+=("${pair##*:}")
+    # `type -P` looks for a file: a shell's own `kill` is of no use to a test.
+    PATH="$PATH:/usr/sbin:/sbin" type -P "${pair%%:*}" >/dev/null || missing+=("${pair##*:}")
   done
+  [ -e /etc/ssl/certs/ca-certificates.crt ] || missing+=(ca-certificates)
   python3 -c 'import ensurepip' 2>/dev/null || missing+=(python3-venv)
   [ "${#missing[@]}" = 0 ] && return 0
   say "installing ${missing[*]}"
