@@ -31,14 +31,6 @@ pub struct Explanation<'c> {
     pub change: Change,
 }
 
-impl Explanation<'_> {
-    /// The allow entry that came closest.
-    pub fn nearest_allowed(&self) -> Option<&Near> {
-        let mut near = self.near.iter();
-        near.find(|near| near.rule.effect == Effect::Allow)
-    }
-}
-
 /// An entry that came close.
 #[derive(Clone, Debug)]
 pub struct Near {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use crate::entry::{Entry, EntryList};
-use crate::port::{Port, PortSet};
+use crate::port::Port;
 use crate::request::{Request, Surface};
 use crate::verdict::{AddressVerdict, Effect, Verdict};
 
@@ -89,14 +89,6 @@ impl Policy {
         self.lists
             .iter()
             .flat_map(|list| list.entries.iter().map(move |entry| (list, entry)))
-    }
-
-    /// The ports on which some connection may be allowed or asked for: those that entries name.
-    pub fn named_ports(&self) -> PortSet {
-        let opening = self.entries().filter(|(list, _)| {
-            list.surface == Surface::Net && matches!(list.effect, Effect::Allow | Effect::Ask)
-        });
-        PortSet::from_ranges(opening.flat_map(|(_, entry)| entry.ports.pairs()))
     }
 
     /// Judges one request. Never fails: what is not known is refused.

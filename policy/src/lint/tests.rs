@@ -3,6 +3,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use super::*;
 use crate::compile::{built_in, compile};
 use crate::layer::{LayerInput, Origin};
+use crate::preset::{Class, Purpose};
 use crate::source::SourceFile;
 
 fn input(origin: Origin, name: &str, text: &str) -> LayerInput {
@@ -77,6 +78,24 @@ fn a_wildcard_over_names_of_strangers_is_found() {
         allow("\"*.mine.github.io\", \"*.example.com\", \"a*.example.co.uk\""),
         ""
     );
+}
+
+#[test]
+fn a_wildcard_that_a_preset_marks_as_open_to_tenants_is_found_where_a_person_writes_it() {
+    let mut count = 0;
+    for name in crate::preset::all_names().unwrap() {
+        let preset = crate::preset::find(&name).unwrap();
+        let tenants = preset
+            .entries
+            .iter()
+            .filter(|entry| entry.class == Class::TenantLabel && preset.purpose == Purpose::Allow);
+        for entry in tenants {
+            let said = allow(&format!("\"{}\"", entry.host));
+            assert!(said.contains("[L017]"), "{}: {said}", entry.host);
+            count += 1;
+        }
+    }
+    assert!(count > 2, "only {count} entries found");
 }
 
 #[test]

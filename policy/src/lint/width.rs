@@ -24,11 +24,14 @@ const TENANTS: &[&str] = &[
     "core.windows.net",
     "digitaloceanspaces.com",
     "fastly.net",
+    "gallery.vsassets.io",
+    "gallerycdn.vsassets.io",
     "googleusercontent.com",
     "herokuapp.com",
     "ngrok.io",
     "run.app",
     "trafficmanager.net",
+    "vsblob.vsassets.io",
     "windows.net",
 ];
 

@@ -3,7 +3,6 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use super::{BuildError, Defaults, Policy};
-use crate::address::AddressClass;
 use crate::entry::{Entry, EntryList, Exclusion, parse};
 use crate::host::Host;
 use crate::http::HttpRule;
@@ -482,16 +481,4 @@ fn many_shapes_under_one_tail_are_still_found() {
         );
     }
     assert_eq!(decide(&policy, "a-a.x.test:80"), "deny default");
-}
-
-#[test]
-fn named_ports_are_those_that_something_may_open() {
-    let policy = policy(
-        &["a.test", "b.test:8000-8010", "10.0.0.0/8:22"],
-        &["c.test:9999"],
-    );
-    assert_eq!(policy.named_ports().to_string(), "22,80,443,8000-8010");
-    assert_eq!(policy.lists().len(), 2);
-    assert_eq!(policy.entries().count(), 4);
-    assert_eq!(AddressClass::Own.as_str(), "own");
 }
