@@ -16,14 +16,25 @@ use hickory_proto::rr::{Name, RData, Record, RecordType};
 const PLACE: (&str, u16) = ("127.0.0.1", 53);
 
 /// The stub; clones speak of the same one.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct StubDns {
     state: Arc<Mutex<State>>,
 }
 
-#[derive(Debug, Default)]
+/// How a question came in.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Over {
+    Udp,
+    Tcp,
+}
+
+/// What a case makes of an honest answer: any number of messages.
+type Twist = Arc<dyn Fn(Message, Over) -> Vec<Vec<u8>> + Send + Sync>;
+
+#[derive(Default)]
 struct State {
     answers: HashMap<String, Sequence>,
+    twists: HashMap<String, Twist>,
     queries: Vec<Query>,
 }
 
@@ -80,6 +91,16 @@ impl StubDns {
         self.put(name, answers, 0);
     }
 
+    /// Lets a case answer questions for `name` as oddly as it likes, and as late.
+    pub(crate) fn twist(
+        &self,
+        name: &str,
+        twist: impl Fn(Message, Over) -> Vec<Vec<u8>> + Send + Sync + 'static,
+    ) {
+        let mut state = self.state();
+        state.twists.insert(name.to_owned(), Arc::new(twist));
+    }
+
     /// Every query so far.
     pub(crate) fn queries(&self) -> Vec<Query> {
         self.state().queries.clone()
@@ -113,9 +134,19 @@ impl StubDns {
     fn serve_udp(&self, socket: &UdpSocket) {
         let mut buffer = [0; 4096];
         while let Ok((count, from)) = socket.recv_from(&mut buffer) {
-            if let Some(reply) = self.reply(&buffer[..count]) {
-                let _ = socket.send_to(&reply, from);
-            }
+            let Some((reply, twist)) = self.reply(&buffer[..count]) else {
+                continue;
+            };
+            let Some(twist) = twist else {
+                let _ = socket.send_to(&fitting(packed(&reply)), from);
+                continue;
+            };
+            let socket = socket.try_clone().unwrap();
+            thread::spawn(move || {
+                for reply in twist(reply, Over::Udp) {
+                    let _ = socket.send_to(&fitting(reply), from);
+                }
+            });
         }
     }
 
@@ -133,20 +164,23 @@ impl StubDns {
             if stream.read_exact(&mut query).is_err() {
                 return;
             }
-            let Some(reply) = self.reply(&query) else {
+            let Some((reply, twist)) = self.reply(&query) else {
                 continue;
             };
-            let size = u16::try_from(reply.len()).unwrap().to_be_bytes();
-            if stream
-                .write_all(&[&size, reply.as_slice()].concat())
-                .is_err()
-            {
-                return;
+            let replies = match twist {
+                Some(twist) => twist(reply, Over::Tcp),
+                None => vec![packed(&reply)],
+            };
+            for reply in replies {
+                let size = u16::try_from(reply.len()).unwrap().to_be_bytes();
+                if stream.write_all(&[&size, &*reply].concat()).is_err() {
+                    return;
+                }
             }
         }
     }
 
-    fn reply(&self, bytes: &[u8]) -> Option<Vec<u8>> {
+    fn reply(&self, bytes: &[u8]) -> Option<(Message, Option<Twist>)> {
         let query = Message::from_vec(bytes).ok()?;
         let asked = query.queries.first()?.clone();
         let kind = asked.query_type();
@@ -162,6 +196,7 @@ impl StubDns {
         reply.metadata.recursion_available = true;
         let mut owner = asked.name().clone();
         reply.add_query(asked);
+        let twist = self.state().twists.get(&key).cloned();
         // A stub that follows its own aliases, as a recursive server does.
         let mut name = key;
         for _ in 0..8 {
@@ -191,8 +226,24 @@ impl StubDns {
                 }
             }
         }
-        reply.to_vec().ok()
+        Some((reply, twist))
     }
+}
+
+/// The most that is sent as one datagram, as servers on the internet do.
+const DATAGRAM: usize = 1232;
+
+/// What is too long for a datagram is cut off, and to be asked for over TCP.
+fn fitting(reply: Vec<u8>) -> Vec<u8> {
+    if reply.len() <= DATAGRAM {
+        return reply;
+    }
+    packed(&Message::from_vec(&reply).unwrap().truncate())
+}
+
+/// A message as it travels.
+pub(crate) fn packed(message: &Message) -> Vec<u8> {
+    message.to_vec().unwrap()
 }
 
 impl State {
