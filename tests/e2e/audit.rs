@@ -1,5 +1,6 @@
 //! The record: what it holds, and what happens when it cannot be written.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
@@ -82,31 +83,93 @@ fn a_record_holds_no_content() {
     });
 }
 
+/// A request in which somebody hides what moves a terminal's cursor, by position.
+const HOSTILE: [(&str, u16); 9] = [
+    ("CONNECT a\x1b[2Kb.test:443 HTTP/1.1\r\n\r\n", 400),
+    (
+        "CONNECT allowed.test:443 HTTP/1.1\r\nHost: a\x1b[2Kb.test\r\n\r\n",
+        400,
+    ),
+    (
+        "GET http://allowed.test/\x1b]0;owned\x07 HTTP/1.1\r\nHost: allowed.test\r\n\
+         User-Agent: a\x1b[31m\tb\r\n\r\n",
+        400,
+    ),
+    (
+        "GET http://allowed.test/ HTTP/1.1\r\nHost: allowed.test\r\nUser-Agent: a\x1b[31m\tb\r\n\r\n",
+        400,
+    ),
+    (
+        "GET http://a\x1b[2Kb.test/ HTTP/1.1\r\nHost: a\r\n\r\n",
+        400,
+    ),
+    (
+        "GET http://allowed.test/ HTTP/1.1\r\nHost: \x1b[2K\r\n\r\n",
+        400,
+    ),
+    (
+        "GET http://allowed.test/ HTTP/1.1\r\n\x1b[2K: x\r\n\r\n",
+        400,
+    ),
+    ("\x1b[2KGET http://allowed.test/ HTTP/1.1\r\n\r\n", 400),
+    (
+        "GET http://allowed.test/\u{9b}2K\u{202e} HTTP/1.1\r\nHost: allowed.test\r\n\r\n",
+        200,
+    ),
+];
+
 #[test]
 fn control_bytes_never_reach_a_line() {
     bed(|bed| {
         let moat = bed.moat().start();
-        assert_eq!(moat.connect("a\x1b[2Kb.test:443"), 400);
-        let status = moat
-            .raw(
-                "GET http://allowed.test/\x1b]0;owned\x07 HTTP/1.1\r\nHost: allowed.test\r\n\
-                 User-Agent: a\x1b[31m\tb\r\n\r\n",
-            )
-            .status();
-        assert!([200, 400].contains(&status), "{status}");
-        let decided = || {
-            moat.records()
-                .iter()
-                .filter(|one| one["event"] == "decision")
-                .count()
+        for (request, status) in HOSTILE {
+            assert_eq!(moat.raw(request).status(), status, "{request:?}");
+        }
+        assert_eq!(moat.socks("a\x1b[2Kb.test", 443), 1);
+        let (_, mut tunnel) = moat.tunnel("allowed.test:80");
+        tunnel.send("GET / HTTP/1.1\r\nHost: a\x1b[2Kb.test\r\n\r\n");
+        tunnel.rest();
+        let sent = HOSTILE.len() + 2;
+        let ids = || {
+            let records = moat.records().into_iter();
+            let decisions = records.filter(|one| one["event"] == "decision");
+            let ids = decisions.map(|one| one["id"].as_str().unwrap().to_owned());
+            ids.collect::<BTreeSet<_>>()
         };
-        wait_for("two decisions", || (decided() == 2).then_some(()));
-        let file = std::fs::read(bed.directory().join("audit.jsonl")).unwrap();
-        let shown = bed.command(&["log", "audit.jsonl"]);
-        assert_eq!(shown.code, 0, "{shown:?}");
-        assert!(shown.stdout.lines().count() >= 2, "{shown:?}");
-        for bytes in [file, shown.stdout.into_bytes(), moat.log().into_bytes()] {
-            assert!(!bytes.contains(&0x1b) && !bytes.contains(&7));
+        wait_for("every decision", || (ids().len() == sent).then_some(()));
+        // A record that another program left, in which the control characters are escaped.
+        let file = bed.directory().join("audit.jsonl");
+        let text = std::fs::read_to_string(&file).unwrap();
+        let template = text
+            .lines()
+            .find(|line| line.contains("allowed.test"))
+            .unwrap();
+        let other = template.replace("allowed.test", "a\\u001b[2K\\u0007\\u009b\\n.test");
+        let other = format!("{other}\nno record \x1b[2K\x07\n");
+        bed.write("other.jsonl", other);
+
+        let mut shown = vec![std::fs::read(&file).unwrap(), moat.log().into_bytes()];
+        let id = ids().pop_first().unwrap();
+        for (words, lines) in [
+            (&["log"][..], moat.records().len()),
+            (&["log", "audit.jsonl"], moat.records().len()),
+            (&["log", "--json", "audit.jsonl"], moat.records().len()),
+            (&["log", "other.jsonl"], 1),
+            (&["log", "--json", "other.jsonl"], 1),
+            (&["why", &id], 1),
+            (&["status"], 1),
+        ] {
+            let said = bed.command(words);
+            assert_eq!(said.code, 0, "{words:?}: {said:?}");
+            let count = said.stdout.lines().count();
+            let exact = words[0] == "log";
+            assert!(count == lines || !exact && count > 0, "{words:?}: {said:?}");
+            shown.extend([said.stdout.into_bytes(), said.stderr.into_bytes()]);
+        }
+        for bytes in shown {
+            let text = String::from_utf8(bytes).unwrap();
+            let raw = |c: char| c.is_control() && c != '\n' || c == '\u{202e}';
+            assert!(!text.contains(raw), "{text:?}");
         }
         moat.finish();
     });

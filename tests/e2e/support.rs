@@ -7,6 +7,7 @@ pub(crate) mod doors;
 pub(crate) mod moat;
 pub(crate) mod namespace;
 pub(crate) mod origin;
+pub(crate) mod process;
 pub(crate) mod program;
 pub(crate) mod skip;
 pub(crate) mod socket;
