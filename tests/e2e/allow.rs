@@ -8,6 +8,8 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::support::moat::base_policy;
+use crate::support::skip::skip;
 use crate::support::wait::wait_for;
 
 /// A folder of its own with a policy in it.
@@ -93,24 +95,46 @@ fn err(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
 }
 
+/// What a reader of YAML 1.1 makes of the entries of every group.
+const READ: &str = "\
+import json, yaml
+policy = yaml.safe_load(open('policy.yaml'))
+print(json.dumps([entry for group in policy['allow'] for entry in group['net']]))
+";
+
 #[test]
 fn words_that_yaml_takes_for_other_things_are_written_as_texts() {
-    let case = Case::new("version: 1\nallow: []\n");
-    for word in ["no", "on", "null", "1e3.test"] {
-        assert_eq!(case.edit(&["allow", word]).status.code(), Some(0), "{word}");
+    let words = "no on null 1e3.test y N Yes true OFF 1e3 0o17 0b11 1_000 2026-12-31";
+    let base = base_policy();
+    for policy in ["version: 1\nallow: []\n", &base] {
+        let case = Case::new(policy);
+        for word in words.split(' ') {
+            assert_eq!(case.edit(&["allow", word]).status.code(), Some(0), "{word}");
+        }
+        for number in ["123", "0x7f", "1:30", "017", "1.5", "127.1"] {
+            let said = case.edit(&["allow", number]);
+            assert_eq!(said.status.code(), Some(64), "{number}");
+            assert!(err(&said).contains(number), "{}", err(&said));
+        }
+        let said = case.edit(&["allow", "123"]);
+        assert!(err(&said).contains("ambiguous spelling"), "{}", err(&said));
+        let text = case.text();
+        for word in words.split(' ').filter(|word| !word.contains('.')) {
+            let line = format!("      - \"{}\"\n", word.to_ascii_lowercase());
+            assert!(text.contains(&line), "{word}: {text}");
+        }
+        let lint = case.moat(&["lint", "policy.yaml"]);
+        assert_eq!(lint.status.code(), Some(0), "{}", err(&lint));
+        let has_yaml = case.clean("python3").args(["-c", "import yaml"]).output();
+        if !has_yaml.is_ok_and(|said| said.status.success()) {
+            skip("allow::words", "Python has no YAML reader");
+            continue;
+        }
+        let read = case.clean("python3").args(["-c", READ]).output().unwrap();
+        let read: Vec<String> = serde_json::from_str(&out(&read)).expect("every entry is a text");
+        let wanted = words.split(' ').map(str::to_ascii_lowercase);
+        assert!(read.ends_with(&wanted.collect::<Vec<_>>()), "{read:?}");
     }
-    let number = case.edit(&["allow", "123"]);
-    assert_eq!(number.status.code(), Some(64));
-    assert!(
-        err(&number).contains("ambiguous spelling"),
-        "{}",
-        err(&number)
-    );
-    assert_eq!(
-        case.text(),
-        "version: 1\nallow:\n  - id: allowed\n    net:\n      - \"no\"\n      - \"on\"\n      \
-         - \"null\"\n      - \"1e3.test\"\n"
-    );
 }
 
 #[test]
@@ -127,46 +151,125 @@ fn bare_words_that_yaml_takes_for_other_things_are_refused_with_their_place() {
 
 #[test]
 fn comments_and_layout_stay_and_what_is_there_is_not_added_again() {
-    let case = Case::new(POLICY);
-    assert_eq!(case.edit(&["allow", "new.test"]).status.code(), Some(0));
-    let first = case.text();
-    assert_eq!(
-        first,
-        format!("{POLICY}  - id: allowed\n    net:\n      - new.test\n")
-    );
-    for again in ["NEW.test.", "new.test"] {
-        let output = case.edit(&["allow", again]);
-        assert_eq!(output.status.code(), Some(0));
-        assert!(out(&output).starts_with("nothing to change: `new.test` is there already"));
-        assert_eq!(case.text(), first);
+    let base = base_policy();
+    let marked = format!("\u{feff}{POLICY}# the end\n");
+    let carriage = POLICY.replace('\n', "\r\n");
+    let open = POLICY.trim_end();
+    let grouped =
+        format!("{POLICY}  - id: allowed   # by hand\n    net:\n      - z.test  # last\n");
+    for (policy, lines) in [
+        (POLICY, 3),
+        (&base, 3),
+        (&marked, 3),
+        (&carriage, 3),
+        (open, 3),
+        (&grouped, 1),
+    ] {
+        let case = Case::new(policy);
+        let said = case.edit(&["allow", "new.test"]);
+        assert_eq!(said.status.code(), Some(0), "{}", err(&said));
+        let first = case.text();
+        // Lines are added and none is changed.
+        let mut before = policy.lines().peekable();
+        let added = first
+            .lines()
+            .filter(|line| before.next_if_eq(line).is_none())
+            .count();
+        assert_eq!(before.next(), None, "{first}");
+        assert_eq!(added, lines, "{first}");
+        let ends = first.matches("\r\n").count();
+        assert!(ends == 0 || ends == first.lines().count(), "{first:?}");
+        for again in ["NEW.test.", "new.test", "new.test:80,443"] {
+            let said = case.edit(&["allow", again]);
+            assert_eq!(said.status.code(), Some(0), "{again}");
+            assert!(
+                out(&said).starts_with("nothing to change: "),
+                "{}",
+                out(&said)
+            );
+            assert!(out(&said).contains("is there already"), "{}", out(&said));
+            assert_eq!(case.text(), first, "{again}");
+        }
+        assert_eq!(case.edit(&["allow", "more.test"]).status.code(), Some(0));
+        let second = case.text();
+        assert_eq!(
+            second.lines().count(),
+            first.lines().count() + 1,
+            "{second}"
+        );
+        let remove = case.edit(&["allow", "new.test", "more.test", "--remove"]);
+        assert_eq!(remove.status.code(), Some(0), "{}", err(&remove));
+        assert_eq!(case.text().trim_end(), policy.trim_end());
     }
-    assert_eq!(case.edit(&["allow", "more.test"]).status.code(), Some(0));
-    assert_eq!(case.text(), format!("{first}      - more.test\n"));
-    assert_eq!(
-        case.edit(&["allow", "new.test", "more.test", "--remove"])
-            .status
-            .code(),
-        Some(0)
-    );
-    assert_eq!(case.text(), POLICY);
 }
 
 #[test]
 fn a_link_to_a_policy_stays_one_and_its_target_keeps_its_mode() {
+    for (links, typed) in [
+        (&[("policy.yaml", "real/policy.yaml")][..], "policy.yaml"),
+        // One link to another, one on the way, one that leads up and one from the root.
+        (
+            &[("policy.yaml", "a.yaml"), ("a.yaml", "real/policy.yaml")],
+            "policy.yaml",
+        ),
+        (&[("way", "real")], "way/policy.yaml"),
+        (&[("real/up.yaml", "../real/policy.yaml")], "real/up.yaml"),
+        (&[("policy.yaml", "/real/policy.yaml")], "policy.yaml"),
+    ] {
+        let case = Case::new(POLICY);
+        fs::create_dir(case.path("real")).unwrap();
+        let real = case.path("real/policy.yaml");
+        fs::rename(case.path("policy.yaml"), &real).unwrap();
+        fs::set_permissions(&real, fs::Permissions::from_mode(0o640)).unwrap();
+        for (link, target) in links {
+            let target = match target.strip_prefix('/') {
+                Some(inside) => case.path(inside),
+                None => PathBuf::from(target),
+            };
+            symlink(target, case.path(link)).unwrap();
+        }
+        let said = case.moat(&["allow", "new.test", "--policy", typed, "--yes"]);
+        assert_eq!(said.status.code(), Some(0), "{typed}: {}", err(&said));
+        for (link, _) in links {
+            let kept = fs::symlink_metadata(case.path(link)).unwrap();
+            assert!(kept.is_symlink(), "{link}");
+        }
+        assert!(fs::read_to_string(&real).unwrap().contains("new.test"));
+        assert!(!fs::symlink_metadata(&real).unwrap().is_symlink());
+        assert_eq!(fs::metadata(&real).unwrap().mode() & 0o7777, 0o640);
+        let mut left = fs::read_dir(case.path("real")).unwrap().flatten();
+        assert!(left.all(|entry| entry.path().extension().is_some_and(|end| end == "yaml")));
+    }
+}
+
+#[test]
+fn what_is_no_policy_file_is_not_replaced_by_one() {
     let case = Case::new(POLICY);
-    fs::create_dir(case.path("real")).unwrap();
-    let real = case.path("real/policy.yaml");
-    fs::rename(case.path("policy.yaml"), &real).unwrap();
-    fs::set_permissions(&real, fs::Permissions::from_mode(0o640)).unwrap();
-    symlink("real/policy.yaml", case.path("policy.yaml")).unwrap();
-    assert_eq!(case.edit(&["allow", "new.test"]).status.code(), Some(0));
-    assert!(
-        fs::symlink_metadata(case.path("policy.yaml"))
-            .unwrap()
-            .is_symlink()
-    );
-    assert!(fs::read_to_string(&real).unwrap().contains("new.test"));
-    assert_eq!(fs::metadata(&real).unwrap().mode() & 0o777, 0o640);
+    symlink("gone/policy.yaml", case.path("dangling")).unwrap();
+    symlink("circle", case.path("circle")).unwrap();
+    fs::create_dir(case.path("directory")).unwrap();
+    let pipe = case.clean("mkfifo").arg("pipe").status();
+    assert!(pipe.unwrap().success());
+    for (name, said) in [
+        ("dangling", "which is not there"),
+        ("circle", "symbolic links"),
+        ("directory", "it is not a regular file"),
+        ("pipe", "it is not a regular file"),
+        ("policy.yaml/policy.yaml", "Not a directory"),
+    ] {
+        let before = fs::symlink_metadata(case.path(name))
+            .map(|data| data.file_type())
+            .ok();
+        let output = case.moat(&["allow", "new.test", "--policy", name, "--yes"]);
+        assert_ne!(output.status.code(), Some(0), "{name}");
+        assert!(err(&output).contains(said), "{name}: {}", err(&output));
+        let after = fs::symlink_metadata(case.path(name))
+            .map(|data| data.file_type())
+            .ok();
+        assert_eq!(before, after, "{name}");
+    }
+    assert!(!case.path("gone").exists());
+    assert_eq!(case.text(), POLICY);
 }
 
 #[test]
