@@ -88,7 +88,7 @@ fn a_failed_lookup_is_not_a_denial_and_is_bounded() {
 
             let limit = Duration::from_secs(2);
             let slow = name == "slow";
-            assert_eq!(took >= limit - Duration::from_millis(50), slow, "{took:?}");
+            assert_eq!(took >= Duration::from_millis(1950), slow, "{took:?}");
             assert!(
                 took < limit + Duration::from_secs(1),
                 "{name} took {took:?}"

@@ -115,11 +115,9 @@ fn words_that_yaml_retypes_are_refused_with_their_place() {
                  12:30:45 1:30 .inf -.Inf .NaN 2026-12-31 2026-12-31T00:00:00Z";
     bed(|bed| {
         let head = "version: 1\nallow:\n  - id: a\n    net:\n";
-        let list: String = words
-            .split_whitespace()
-            .map(|word| format!("      - {word}\n"))
-            .collect();
-        let said = bed.refuses(&format!("{head}{list}"));
+        let list: Vec<&str> = words.split_whitespace().collect();
+        let list = list.join("\n      - ");
+        let said = bed.refuses(&format!("{head}      - {list}\n"));
         for (at, word) in words.split_whitespace().enumerate() {
             let place = format!("loads.yaml:{}:9", 5 + at);
             assert!(said.contains(&place), "{word}: {said}");

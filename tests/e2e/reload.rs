@@ -172,7 +172,7 @@ fn what_takes_the_place_of_the_file_is_no_policy() {
             }),
             ("bytes", &|| std::fs::write(file, [0xff; 100]).unwrap()),
             ("the first half", &|| {
-                std::fs::write(file, &open[..open.len() / 2]).unwrap();
+                std::fs::write(file, &open.as_bytes()[..open.len() / 2]).unwrap();
             }),
             ("another version", &|| {
                 std::fs::write(file, open.replace("version: 1", "version: 2")).unwrap();
@@ -235,7 +235,7 @@ const SAVES: [(&str, Save); 8] = [
         symlink(other.file_name().unwrap(), file).unwrap();
     }),
     ("through the link", |file, text| {
-        std::fs::write(file, text).unwrap()
+        std::fs::write(file, text).unwrap();
     }),
     ("over the link", |file, text| {
         let new = file.with_extension("new");
