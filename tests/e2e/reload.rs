@@ -10,7 +10,6 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 
-use crate::support::bed;
 use crate::support::client::End;
 use crate::support::moat::{base_policy, policy_with};
 use crate::support::wait::{pace, wait_for};
