@@ -65,7 +65,7 @@ pub(crate) async fn serve(
         Err((target, refusal)) => {
             unread.method = Some("CONNECT");
             unread.target.clone_from(&target);
-            authorize::unread(worker, unread, &refusal);
+            authorize::unread(worker, unread, &refusal, Some(refusal.status));
             Err((target, refusal))
         }
         Ok(target) => {

@@ -87,7 +87,7 @@ async fn awaken(worker: &Worker, stream: &mut ClientStream, bytes: &mut BytesMut
 async fn refuse(worker: &Worker, mut stream: ClientStream, actor: &Arc<Actor>, refusal: &Refusal) {
     let unread = Unread::new(worker, Protocol::Unknown, actor);
     let bytes = reply::refusal(refusal, None, unread.id);
-    authorize::unread(worker, unread, refusal);
+    authorize::unread(worker, unread, refusal, Some(refusal.status));
     linger::say(&mut stream, &bytes).await;
 }
 

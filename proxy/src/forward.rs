@@ -58,7 +58,7 @@ pub(crate) async fn serve(
                 target: target.clone(),
                 method,
             };
-            authorize::unread(worker, unread, &refusal);
+            authorize::unread(worker, unread, &refusal, Some(refusal.status));
             let answer = Answer::new(worker, &order, target.as_ref(), id);
             return answer.refuse(client, &refusal).await;
         }

@@ -1,6 +1,7 @@
 //! The SOCKS5 door (RFC 1928): CONNECT by name or address, without authentication. Everything
 //! else is refused with the code that the protocol has for it.
 
+use std::borrow::Cow;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
@@ -33,16 +34,19 @@ mod code {
     pub(super) const ADDRESS_TYPE: u8 = 8;
 }
 
-/// A handshake that ends here, and the bytes that say so.
+/// A handshake that ends here, and the bytes that say so, if there are any.
 struct Failed {
     refusal: Refusal,
+    /// The one among the bytes that tells why.
+    code: Option<u8>,
     reply: Vec<u8>,
 }
 
 impl Failed {
-    fn new(code: u8, detail: &'static str) -> Self {
+    fn new(code: u8, detail: impl Into<Cow<'static, str>>) -> Self {
         Self {
             refusal: Refusal::malformed(detail),
+            code: Some(code),
             reply: answer(code).to_vec(),
         }
     }
@@ -51,6 +55,7 @@ impl Failed {
     fn silent(refusal: Refusal) -> Self {
         Self {
             refusal,
+            code: None,
             reply: Vec::new(),
         }
     }
@@ -74,7 +79,7 @@ pub(crate) async fn serve(
                 |_| Failed::silent(Refusal::head_too_slow()),
                 |read| read.err().unwrap_or_else(ended),
             );
-            authorize::unread(worker, unread, &failed.refusal);
+            authorize::unread(worker, unread, &failed.refusal, failed.code.map(u16::from));
             return linger::say(&mut stream, &failed.reply).await;
         }
     };
@@ -145,6 +150,7 @@ fn methods(bytes: &[u8]) -> Result<Option<usize>, Failed> {
         Some(_) => {
             return Err(Failed {
                 refusal: Refusal::malformed("only SOCKS version 5 is served"),
+                code: reply::SOCKS4_REJECTED.get(1).copied(),
                 reply: reply::SOCKS4_REJECTED.to_vec(),
             });
         }
@@ -161,6 +167,7 @@ fn methods(bytes: &[u8]) -> Result<Option<usize>, Failed> {
     }
     Err(Failed {
         refusal: Refusal::malformed("the SOCKS client insists on authentication"),
+        code: NO_METHOD.get(1).copied(),
         reply: NO_METHOD.to_vec(),
     })
 }
@@ -225,10 +232,7 @@ fn name(bytes: &[u8]) -> Result<Option<(Host, usize)>, Failed> {
     };
     match Host::parse(text) {
         Ok(host) => Ok(Some((host, end))),
-        Err(error) => Err(Failed {
-            refusal: Refusal::malformed(error.to_string()),
-            reply: answer(code::FAILURE).to_vec(),
-        }),
+        Err(error) => Err(Failed::new(code::FAILURE, error.to_string())),
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::support::client::{Client, End, socks_target};
-use crate::support::wait::pace;
+use crate::support::wait::{pace, wait_for};
 use crate::support::{Bed, Moat, bed};
 
 const GREETING: [u8; 3] = [5, 1, 0];
@@ -162,7 +162,7 @@ fn what_it_does_not_do_gets_the_code_for_that() {
         let moat = bed.moat().start();
         let origin = [127, 0, 0, 2, 0, 7];
         let long = ["a".repeat(63).as_str(); 4].join(".");
-        for (request, code) in [
+        let cases = [
             // BIND, UDP ASSOCIATE, and what does not exist.
             (request(2, 0, 1, &origin), 7),
             (request(3, 0, 1, &origin), 7),
@@ -201,13 +201,15 @@ fn what_it_does_not_do_gets_the_code_for_that() {
             (named(b"[::ffff:127.0.0.1]", 80), 2),
             (named(b"LOCALHOST.", 80), 2),
             (named(b"MAL.Test.", 443), 2),
-        ] {
+        ];
+        for (at, (request, code)) in cases.iter().enumerate() {
             moat.count(1);
             let mut client = moat.dial();
             assert_eq!(client.send(GREETING).exactly(2), [5, 0]);
-            let reply = client.send(&request).rest();
-            let expected = vec![5, code, 0, 1, 0, 0, 0, 0, 0, 0];
+            let reply = client.send(request).rest();
+            let expected = vec![5, *code, 0, 1, 0, 0, 0, 0, 0, 0];
             assert_eq!(reply, (expected, End::Closed), "{request:?}");
+            assert_eq!(nth_decision(&moat, at)["status"], *code, "{request:?}");
         }
         assert_eq!(bed.dns.queries(), []);
         assert_eq!(bed.origins.connections(), 0);
@@ -247,20 +249,24 @@ fn what_is_no_handshake_is_told_so_and_recorded() {
             let mut client = moat.dial();
             client.send(bytes);
             assert_eq!(client.rest(), (said.to_vec(), End::Closed), "{bytes:?}");
-            let decided = || moat.records().into_iter().filter(is_decision);
-            crate::support::wait::wait_for("the record", || {
-                (decided().count() == at + 1).then_some(())
-            });
-            let record = decided().next_back().unwrap();
+            let record = nth_decision(&moat, at);
             assert_eq!(record["protocol"], "socks5", "{record}");
             assert_eq!(record["cause"], *cause, "{bytes:?}: {record}");
             assert_eq!(record["host"], Value::Null, "{record}");
+            // The greeting's reply says nothing of a refusal.
+            let told = said.get(1).filter(|code| **code != 0);
+            assert_eq!(record["status"].as_u64(), told.map(|code| u64::from(*code)));
         }
         assert_eq!(bed.dns.queries(), []);
         moat.finish();
     });
 }
 
-fn is_decision(record: &Value) -> bool {
-    record["event"] == "decision"
+/// One of the decisions in their order, once it is written.
+fn nth_decision(moat: &Moat, at: usize) -> Value {
+    wait_for("the decision", || {
+        let records = moat.records().into_iter();
+        let mut decisions = records.filter(|record| record["event"] == "decision");
+        decisions.nth(at)
+    })
 }

@@ -96,8 +96,8 @@ fn is_upstreams(cause: Cause) -> bool {
     )
 }
 
-/// Records a refusal of what no policy was asked about.
-pub(crate) fn unread(worker: &Worker, unread: Unread, refusal: &Refusal) {
+/// Records a refusal of what no policy was asked about, and what is sent to say so.
+pub(crate) fn unread(worker: &Worker, unread: Unread, refusal: &Refusal, sent: Option<u16>) {
     count_refusal(worker, unread.protocol, refusal);
     let entry = Entry {
         at: SystemTime::now(),
@@ -111,7 +111,7 @@ pub(crate) fn unread(worker: &Worker, unread: Unread, refusal: &Refusal) {
         effect: Some(refusal.effect),
         enforced: true,
         cause: refusal.cause,
-        status: Some(status(unread.protocol, refusal)),
+        status: sent,
         rule: None,
         reason: Some(refusal.detail.clone()),
         policy: Some(Arc::clone(worker.policy().policy.digest())),

@@ -127,14 +127,15 @@ fn what_the_protocol_has_and_moat_has_not_gets_its_own_code() {
     local(async {
         for (command, code) in [(2, 7), (3, 7), (9, 7)] {
             let said = answer(&[5, 1, 0, 5, command, 0, 1, 127, 0, 0, 1, 0, 80]).await;
-            assert_eq!(said.0, failed(code));
+            assert_eq!(said, (failed(code), Cause::Malformed, Some(code.into())));
         }
         let said = answer(&[5, 1, 0, 5, 1, 0, 2, 127, 0, 0, 1, 0, 80]).await;
-        assert_eq!(said.0, failed(8));
+        assert_eq!(said, (failed(8), Cause::Malformed, Some(8)));
         let said = answer(&[5, 2, 1, 2]).await;
-        assert_eq!(said.0, [5, 0xff]);
+        assert_eq!(said, (vec![5, 0xff], Cause::Malformed, Some(0xff)));
         let said = answer(&[4, 1, 0, 80, 127, 0, 0, 1, 0]).await;
-        assert_eq!(said.0, [0, 91, 0, 0, 0, 0, 0, 0]);
+        let rejected = vec![0, 91, 0, 0, 0, 0, 0, 0];
+        assert_eq!(said, (rejected, Cause::Malformed, Some(91)));
     });
 }
 
@@ -160,6 +161,6 @@ fn names_that_are_no_names_are_malformed_and_recorded() {
 fn a_handshake_that_breaks_off_is_recorded() {
     local(async {
         let said = answer(&[5, 1, 0, 5, 1]).await;
-        assert_eq!((said.0, said.1), (vec![5, 0], Cause::Malformed));
+        assert_eq!(said, (vec![5, 0], Cause::Malformed, None));
     });
 }
