@@ -3,6 +3,7 @@
 //! The files of `cases/` are shared with whatever else judges requests by a policy. A file holds
 //! several `cases`; each has `layers` (the origin and the text of each policy file) and any of
 //! - `requests`: what is asked and the effect, and optionally the rule, entry and line, that decide;
+//! - `unreadable`: texts that are no request, whatever the policy;
 //! - `answers`: an address that a permitted name resolved to, and whether it may be dialled;
 //! - `errors`: the codes and places that keep the layers from loading.
 #![expect(
@@ -38,6 +39,8 @@ struct Case {
     layers: Vec<Layer>,
     #[serde(default)]
     requests: Vec<Question>,
+    #[serde(default)]
+    unreadable: Vec<String>,
     #[serde(default)]
     answers: Vec<Answer>,
     #[serde(default)]
@@ -176,7 +179,10 @@ fn run(case: &Case) -> Vec<String> {
         .answers
         .iter()
         .filter_map(|answer| judge_address(&compiled, answer));
-    requests.chain(answers).collect()
+    let unreadable = case.unreadable.iter();
+    let read = unreadable.filter(|text| Asked::parse(text).is_ok());
+    let read = read.map(|text| format!("{text:?} is a request"));
+    requests.chain(answers).chain(read).collect()
 }
 
 fn at(hour: Option<u64>) -> SystemTime {

@@ -167,6 +167,10 @@ fn ipv6_is_written_in_brackets_and_without_a_zone() {
 #[test]
 fn a_guarded_address_is_refused_whatever_names_are_allowed() {
     bed(|bed| {
+        let names = ["localhost", "LOCALHOST.", "x.localhost"];
+        for name in names {
+            assert_eq!(bed.dns.asked(name), 0, "{name}");
+        }
         let hosts = GUARDED.map(|(address, _)| written(address));
         let requests = hosts.each_ref().map(|host| format!("http://{host}/"));
         under_each_list(bed, |moat| {
@@ -180,12 +184,32 @@ fn a_guarded_address_is_refused_whatever_names_are_allowed() {
                     refused.text()
                 );
             }
+            for host in ["localhost", "LocalHost.", "x.localhost"] {
+                assert_eq!(moat.everywhere(host, 80), 403, "{host}");
+            }
             bed.judged(
                 &requests
                     .each_ref()
                     .map(|request| (request.as_str(), "deny")),
             );
         });
+    });
+}
+
+#[test]
+fn observing_opens_no_guarded_address() {
+    bed(|bed| {
+        let moat = bed.moat().allow(&["*"]).switch("--observe").start();
+        for (at, (address, _)) in GUARDED.into_iter().enumerate() {
+            assert_eq!(moat.everywhere(written(address), 80), 403, "{address}");
+            let kind = if address.contains(':') { "AAAA" } else { "A" };
+            let name = format!("m{at}.unlisted.test");
+            bed.dns.set(&name, &format!("{kind} {address}"));
+            assert_eq!(moat.everywhere(&name, 80), 403, "a name for {address}");
+        }
+        assert_eq!(moat.everywhere("127.1", 80), 400);
+        assert_eq!(bed.origins.connections(), 0);
+        moat.finish();
     });
 }
 

@@ -79,6 +79,45 @@ fn observing_opens_no_listener() {
 }
 
 #[test]
+fn a_listener_of_another_kind_is_guarded_as_well() {
+    bed(|bed| {
+        let chain = bed.write("chain.pem", &bed.authority.chain);
+        let key = bed.write("key.pem", &bed.authority.key);
+        let moat = bed
+            .moat()
+            .flag("--listen", "tls:127.0.0.1:0")
+            .flag("--listen", "10.9.9.9:0")
+            .flag("--tls-cert", chain.to_str().unwrap())
+            .flag("--tls-key", key.to_str().unwrap())
+            .allow_also(&["*.allowed.test:*", "127.0.0.0/8:*", "10.0.0.0/8:*"])
+            .start();
+        bed.dns.set("inner.allowed.test", "A 10.9.9.9");
+        let port = |mark| {
+            moat.printed(mark)
+                .rsplit(':')
+                .next()
+                .unwrap()
+                .parse()
+                .unwrap()
+        };
+        let (tls, inner) = (
+            port("listening on https://"),
+            port("listening on http://10.9.9.9"),
+        );
+        for (host, port) in [
+            ("127.0.0.1", tls),
+            ("[::1]", tls),
+            ("10.9.9.9", inner),
+            ("[::ffff:10.9.9.9]", inner),
+            ("inner.allowed.test", inner),
+        ] {
+            assert_eq!(moat.everywhere(host, port), 403, "{host}:{port}");
+        }
+        moat.finish();
+    });
+}
+
+#[test]
 fn a_wildcard_listener_is_guarded_on_every_address() {
     bed(|bed| {
         let open = ["*.allowed.test:*", "0.0.0.0/0:*", "[::/0]:*"];

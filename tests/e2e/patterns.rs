@@ -131,7 +131,7 @@ fn a_star_stays_inside_its_label() {
 #[test]
 fn an_entry_that_can_never_match_does_not_load() {
     bed(|bed| {
-        for entry in [
+        let entries = [
             "w?ld.test",
             "*.",
             "**.",
@@ -152,7 +152,8 @@ fn an_entry_that_can_never_match_does_not_load() {
             "u@wild.test",
             "a b.test",
             "*.localhost",
-        ] {
+        ];
+        for entry in entries {
             for (place, item) in [
                 ("allow", format!("\"{entry}\"")),
                 ("deny", format!("\"{entry}\"")),
@@ -174,6 +175,19 @@ fn an_entry_that_can_never_match_does_not_load() {
                 assert!(said.contains(entry), "{item}: not named in {said}");
                 assert!(said.contains("= help: "), "{item}: no fix in {said}");
             }
+        }
+        // All at once, with each in its place.
+        let list = entries
+            .map(|entry| format!("      - \"{entry}\"\n"))
+            .concat();
+        let text = format!("version: 1\nallow:\n  - id: a\n    net:\n{list}");
+        bed.write("all.yaml", text);
+        let said = bed.command(&["lint", "--policy", "all.yaml"]);
+        assert_eq!(said.code, 1, "{said:?}");
+        let said = said.stdout + &said.stderr;
+        for (at, entry) in entries.iter().enumerate() {
+            let place = format!("all.yaml:{}:", at + 5);
+            assert!(said.contains(&place), "{entry}: {said}");
         }
     });
 }
