@@ -126,9 +126,12 @@ pub(crate) fn to_open(address: IpAddr) -> impl Iterator<Item = IpAddr> {
     std::iter::once(address).chain(inner.filter(|inner| class_of(*inner).is_some()))
 }
 
-/// Whether a range lies wholly in a class that no entry opens, so that an allow entry for it is
-/// dead.
-pub fn is_never_openable(range: &IpNet) -> Option<AddressClass> {
+/// Whether a range lies wholly in a class that no entry opens, or is one address with such a one
+/// inside, so that an allow entry for it is dead.
+pub(crate) fn is_never_openable(range: &IpNet) -> Option<AddressClass> {
+    if range.prefix_len() == range.max_prefix_len() {
+        return classify(range.addr()).filter(|class| !class.is_openable());
+    }
     let first = class_of(range.network())?;
     let last = class_of(range.broadcast())?;
     (first == last && !first.is_openable()).then_some(first)

@@ -156,5 +156,6 @@ fn ranges_that_nothing_opens_are_found() {
     let dead = |text: &str| is_never_openable(&text.parse().unwrap()).is_some();
     assert!(dead("0.0.0.0/8") && dead("224.0.0.0/5") && dead("ff02::/16") && dead("::/128"));
     assert!(dead("255.255.255.255/32"));
+    assert!(dead("64:ff9b::e000:1/128") && dead("2002::1/128"));
     assert!(!dead("0.0.0.0/0") && !dead("0.0.0.0/7") && !dead("127.0.0.0/8") && !dead("::/0"));
 }

@@ -143,9 +143,6 @@ codes! {
     TENANT = "L017":
         "A wildcard lets through names that anybody can have."
         "On shared platforms every customer gets a name below the same domain, a stranger too. Name the host of the tenant in full.";
-    DEAD = "L018":
-        "An address entry opens nothing."
-        "Unspecified, broadcast and multicast addresses are never dialled, whatever a policy says.";
 }
 
 #[cfg(test)]

@@ -99,19 +99,12 @@ impl Finder<'_> {
         )
     }
 
-    /// Addresses that the entry opens although they are guarded, or never can open.
+    /// Whether the entry opens the metadata service of a cloud.
     pub(super) fn guarded(&self) -> Option<Diagnostic> {
         let text = &self.entry.rule.entry;
         let is_metadata = match &self.entry.pattern {
             Pattern::Exact(name) => address::is_metadata_name(name),
             Pattern::Range(range) => {
-                if let Some(class) = address::is_never_openable(range) {
-                    return Some(self.finding(
-                        code::DEAD,
-                        format!("`{text}` opens nothing: no entry opens {class} addresses"),
-                        "remove it",
-                    ));
-                }
                 range.prefix_len() == range.max_prefix_len()
                     && address::classify(range.addr()) == Some(AddressClass::Metadata)
             }

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use super::{Reader, written};
+use crate::address::{AddressClass, is_never_openable};
 use crate::diagnostic::code;
 use crate::document::{EntryBody, Group, GroupEntry, GroupList, HookKind, HookList};
 use crate::gate::Node;
+use crate::host::Pattern;
 use crate::request::Surface;
 use crate::source::Span;
 use crate::verdict::Effect;
@@ -42,7 +44,7 @@ impl Reader<'_> {
         ];
         for (key, surface, entries) in lists {
             if let (Some(entries), Some((at, _))) = (entries, node.pair(key)) {
-                let list = self.list(surface, entries, node, at);
+                let list = self.list((effect, surface), entries, node, at);
                 group.lists.push(list);
             }
         }
@@ -121,7 +123,7 @@ impl Reader<'_> {
 
     fn list(
         &mut self,
-        surface: Surface,
+        (effect, surface): (Effect, Surface),
         written: &[written::Entry],
         group: Node<'_>,
         key: Node<'_>,
@@ -130,7 +132,13 @@ impl Reader<'_> {
         let mut entries: Vec<GroupEntry> = Vec::with_capacity(written.len());
         let name = key.text().unwrap_or_default();
         for (entry, node) in self.step(Some(written), group, name) {
-            entries.extend(self.entry(entry, node));
+            let entry = self.entry(entry, node);
+            if effect != Effect::Deny
+                && let Some(entry) = &entry
+            {
+                self.refuse_dead(entry);
+            }
+            entries.extend(entry);
         }
         let excludes = |entry: &GroupEntry| matches!(entry.body, EntryBody::Exclusion { .. });
         let is_sound = self.problems.len() == before;
@@ -143,6 +151,23 @@ impl Reader<'_> {
             surface,
             span: key.span(),
             entries,
+        }
+    }
+
+    /// Refuses an entry that is to let something through and never can.
+    fn refuse_dead(&mut self, entry: &GroupEntry) {
+        if let EntryBody::Host(host) = &entry.body
+            && let Pattern::Range(range) = &host.pattern
+            && let Some(class) = is_never_openable(range)
+        {
+            let text = &entry.text;
+            let message = format!("`{text}` could never match: no entry opens {class} addresses");
+            let help = if class == AddressClass::Unspecified {
+                "remove it; a service of this host is `localhost` with its port"
+            } else {
+                "remove it"
+            };
+            self.problem(code::ENTRY, entry.span, message, help);
         }
     }
 }
