@@ -74,8 +74,8 @@ pub(crate) async fn read<S>(
 where
     S: AsyncRead + Unpin,
 {
-    let mut scanned = 0;
-    if let Some(end) = find_end(bytes, &mut scanned)? {
+    let mut search = Search::default();
+    if let Some(end) = search.find_end(bytes)? {
         return Ok(end);
     }
     let more = async {
@@ -84,7 +84,7 @@ where
                 Ok(0) | Err(_) => return Err(Refusal::malformed("the head ends too early")),
                 Ok(_) => {}
             }
-            if let Some(end) = find_end(bytes, &mut scanned)? {
+            if let Some(end) = search.find_end(bytes)? {
                 return Ok(end);
             }
         }
@@ -94,17 +94,31 @@ where
         .unwrap_or_else(|_| Err(Refusal::head_too_slow()))
 }
 
-/// The length of the head at the front, once it is whole. One empty line before it is dropped
-/// (RFC 9112, section 2.2); a line that ends without CR is refused as soon as it is seen.
-fn find_end(bytes: &mut BytesMut, scanned: &mut usize) -> Result<Option<usize>, Refusal> {
-    if *scanned == 0 && bytes.starts_with(b"\r\n") {
-        bytes.advance(2);
+/// The search for the end of a head that comes in pieces.
+#[derive(Debug, Default)]
+struct Search {
+    scanned: usize,
+    /// Whether an empty line was dropped.
+    skipped: bool,
+}
+
+impl Search {
+    /// The length of the head at the front, once it is whole. One empty line before it is dropped
+    /// (RFC 9112, section 2.2); a second one, and a line that ends without CR, are refused as soon
+    /// as they are seen.
+    fn find_end(&mut self, bytes: &mut BytesMut) -> Result<Option<usize>, Refusal> {
+        while self.scanned == 0 && bytes.starts_with(b"\r\n") {
+            if std::mem::replace(&mut self.skipped, true) {
+                return Err(Refusal::malformed("more than one empty line before a head"));
+            }
+            bytes.advance(2);
+        }
+        let end = end_of_lines(bytes, &mut self.scanned)?;
+        if end.unwrap_or(bytes.len()) > MAX_HEAD {
+            return Err(Refusal::head_too_large());
+        }
+        Ok(end)
     }
-    let end = end_of_lines(bytes, scanned)?;
-    if end.unwrap_or(bytes.len()) > MAX_HEAD {
-        return Err(Refusal::head_too_large());
-    }
-    Ok(end)
 }
 
 /// The end of the first empty line that follows another line. `scanned` says how much was looked

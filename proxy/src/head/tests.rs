@@ -173,6 +173,14 @@ async fn finds_the_end_of_a_head_however_it_is_cut() {
 }
 
 #[tokio::test]
+async fn refuses_a_second_empty_line_in_front_however_it_is_cut() {
+    for step in [1, 2, 3, 64] {
+        let twice = read(b"\r\n\r\nGET / HTTP/1.1\r\n\r\n", step).await;
+        assert_eq!(twice, Err(400), "in steps of {step}");
+    }
+}
+
+#[tokio::test]
 async fn keeps_what_came_behind_the_head() {
     let (head, rest) = read(b"GET / HTTP/1.1\r\n\r\nearly", 64).await.unwrap();
     assert_eq!(head, b"GET / HTTP/1.1\r\n\r\n");
