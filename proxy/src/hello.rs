@@ -24,6 +24,7 @@ const HEADER: usize = 5;
 /// How long type and length in front of a handshake message are.
 const START: usize = 4;
 const SERVER_NAME: u16 = 0;
+const HOST_NAME: u8 = 0;
 const ENCRYPTED_CLIENT_HELLO: u16 = 0xfe0d;
 
 /// What a `ClientHello` says about where it wants to go.
@@ -201,14 +202,23 @@ fn walk(message: &[u8]) -> Option<Seen<'_>> {
         let length = extensions.word()?;
         let body = extensions.take(length.into())?;
         if kind == SERVER_NAME {
-            let mut list = Cursor(body);
-            list.take(2 + 1)?;
-            let length = list.word()?;
-            seen.server_name = Some(list.take(length.into())?);
+            seen.server_name = Some(only_name(body)?);
         }
         seen.has_ech |= kind == ENCRYPTED_CLIENT_HELLO;
     }
     Some(seen)
+}
+
+/// The only name of a list (RFC 6066, section 3). Servers differ in which entry of several they
+/// read, and in what they make of an entry that is no host name.
+fn only_name(list: &[u8]) -> Option<&[u8]> {
+    let mut list = Cursor(list);
+    let length = list.word()?;
+    let mut entries = Cursor(list.take(length.into())?);
+    let kind = entries.byte()?;
+    let length = entries.word()?;
+    let name = entries.take(length.into())?;
+    (kind == HOST_NAME && entries.0.is_empty() && list.0.is_empty()).then_some(name)
 }
 
 /// Bytes that are taken from the front.

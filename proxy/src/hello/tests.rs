@@ -180,6 +180,33 @@ fn two_server_names_are_refused() {
 }
 
 #[test]
+fn a_list_of_more_than_one_host_name_is_refused() {
+    let entry = |kind: u8, name: &str| {
+        let length = u8::try_from(name.len()).unwrap();
+        [&[kind, 0, length], name.as_bytes()].concat()
+    };
+    let list = |entries: &[Vec<u8>]| {
+        let entries = entries.concat();
+        let length = u8::try_from(entries.len()).unwrap();
+        let mut extensions = usual(None);
+        extensions.push((0, [&[0, length], &*entries].concat()));
+        read(&hello_with(&extensions))
+    };
+    for name in ["allowed.test", "127.0.0.2"] {
+        assert!(list(&[entry(0, name)]).is_ok(), "{name}");
+        for entries in [
+            [entry(0, name), entry(0, "denied.test")],
+            [entry(1, name), entry(0, "denied.test")],
+            [entry(0, name), entry(1, "denied.test")],
+            [entry(0, name), vec![0]],
+            [entry(1, name), Vec::new()],
+        ] {
+            assert_eq!(list(&entries), Err(HelloError::Malformed), "{name}");
+        }
+    }
+}
+
+#[test]
 fn what_is_not_tls_is_refused_at_once() {
     assert_eq!(read(b"SSH-2.0-x\r\n"), Err(HelloError::Malformed));
     assert_eq!(read(&[22, 3, 1, 0, 0]), Err(HelloError::Malformed));
