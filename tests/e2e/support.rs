@@ -13,6 +13,7 @@ pub(crate) mod skip;
 pub(crate) mod socket;
 pub(crate) mod tls;
 pub(crate) mod trap;
+pub(crate) mod tunnels;
 pub(crate) mod wait;
 
 pub(crate) use moat::Moat;

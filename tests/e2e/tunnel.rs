@@ -1,45 +1,56 @@
 //! The life of a tunnel.
 
 use std::io::{ErrorKind, Read as _, Write as _};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::support::bed;
-use crate::support::client::{Client, End};
+use crate::support::client::{Client, End, socks_target};
 use crate::support::moat::policy_with;
-use crate::support::origin::Tap;
+use crate::support::origin::{After, Stream, Tap};
 use crate::support::socket;
-use crate::support::wait::pace;
+use crate::support::wait::{pace, wait_for};
 
 const MIB: usize = 1 << 20;
+const WEBSOCKET: &str = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\n\
+                         Upgrade: websocket\r\n\r\n";
 
 #[test]
-fn bytes_that_arrive_with_connect_come_through_once_and_in_order() {
+fn bytes_that_arrive_with_the_request_come_through_once_and_in_order() {
     bed(|bed| {
         let moat = bed.moat().start();
-        moat.count(1);
-        let mut client = moat.dial();
-        let head = "CONNECT svc.allowed.test:7 HTTP/1.1\r\nHost: svc.allowed.test:7\r\n\r\n";
-        client.send(format!("{head}HELLO-EARLY"));
-        assert_eq!(client.answer_to("CONNECT").status(), 200);
-        assert_eq!(client.exactly(11), b"HELLO-EARLY");
-        client.send("late").half_close();
-        assert_eq!(client.rest().0, b"late");
+        for (door, mut client) in moat.tunnels("svc.allowed.test", 7, "HELLO-EARLY") {
+            assert_eq!(client.exactly(11), b"HELLO-EARLY", "{door}");
+            client.send("late").half_close();
+            assert_eq!(client.rest().0, b"late", "{door}");
+        }
+        assert_eq!(bed.origins.arrived(7), [b"HELLO-EARLYlate"; 4]);
         moat.finish();
     });
 }
 
 #[test]
-fn bytes_behind_a_refused_connect_are_dropped() {
+fn bytes_behind_a_refused_request_for_a_tunnel_are_dropped() {
     bed(|bed| {
         let moat = bed.moat().start();
         let second = "CONNECT allowed.test:443 HTTP/1.1\r\nHost: allowed.test:443\r\n\r\n";
-        let said = moat.raw_to_end(format!(
-            "CONNECT denied.test:443 HTTP/1.1\r\nHost: denied.test:443\r\n\
-             Proxy-Connection: keep-alive\r\n\r\n{second}"
-        ));
-        assert!(said.starts_with("HTTP/1.1 403 "), "{said}");
-        assert_eq!(said.matches("HTTP/1.1 ").count(), 1, "{said}");
+        for (target, status) in [("denied.test:443", 403), ("denied.test", 400)] {
+            let said = moat.raw_to_end(format!(
+                "CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n\
+                 Proxy-Connection: keep-alive\r\nConnection: keep-alive\r\n\r\n{second}"
+            ));
+            let start = format!("HTTP/1.1 {status} ");
+            assert!(said.starts_with(&start), "{said}");
+            assert_eq!(said.matches("HTTP/1.1 ").count(), 1, "{said}");
+            assert!(said.contains("\r\nConnection: close\r\n"), "{said}");
+        }
+        moat.count(1);
+        let target = socks_target("denied.test", 443);
+        let request = [&[5, 1, 0], &*target, second.as_bytes()].concat();
+        let (said, _) = moat.dial().send(request).rest();
+        assert_eq!(said, [5, 0, 5, 2, 0, 1, 0, 0, 0, 0, 0, 0]);
         assert_eq!(bed.origins.connections(), 0);
+        assert_eq!(bed.dns.queries(), []);
         moat.finish();
     });
 }
@@ -94,13 +105,10 @@ fn a_server_that_speaks_first_is_not_held_up() {
         });
         let moat = bed.moat().start();
         let start = Instant::now();
-        let (answer, mut client) = moat.tunnel("svc.allowed.test:22");
-        assert_eq!(answer.status(), 200);
-        assert_eq!(client.exactly(11), b"SSH-2.0-x\r\n");
+        for (door, mut client) in moat.tunnels("svc.allowed.test", 22, "") {
+            assert_eq!(client.exactly(11), b"SSH-2.0-x\r\n", "{door}");
+        }
         assert!(start.elapsed() < Duration::from_secs(1));
-        let (code, mut client) = moat.socks_tunnel("svc.allowed.test", 22);
-        assert_eq!(code, 0);
-        assert_eq!(client.exactly(11), b"SSH-2.0-x\r\n");
         moat.finish();
     });
 }
@@ -114,15 +122,24 @@ fn a_reply_after_a_half_close_arrives_in_full() {
             let _ = tap.write_all(&vec![b'x'; MIB]);
         });
         let moat = bed.moat().start();
-        let (answer, mut client) = moat.tunnel("svc.allowed.test:9000");
-        assert_eq!(answer.status(), 200);
-        client.send("req").half_close();
+        for (door, mut client) in moat.tunnels("svc.allowed.test", 9000, "req") {
+            client.half_close();
+            assert_eq!(client.rest().0.len(), MIB, "{door}");
+        }
+        // The end may come before the tunnel is open.
+        moat.count(2);
+        let target = "svc.allowed.test:9000";
+        let head = format!("CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n\r\nreq");
+        let mut client = moat.dial();
+        client.send(head).half_close();
+        assert_eq!(client.answer_to("CONNECT").status(), 200);
         assert_eq!(client.rest().0.len(), MIB);
-        let (code, mut client) = moat.socks_tunnel("svc.allowed.test", 9000);
-        assert_eq!(code, 0);
-        client.send("req").half_close();
-        assert_eq!(client.rest().0.len(), MIB);
-        assert_eq!(bed.origins.arrived(9000), [b"req", b"req"]);
+        let target = socks_target("svc.allowed.test", 9000);
+        let mut client = moat.dial();
+        client.send([&[5, 1, 0], &*target, b"req"].concat());
+        client.half_close();
+        assert_eq!(client.rest().0.len(), 12 + MIB);
+        assert_eq!(bed.origins.arrived(9000), [b"req"; 6]);
         moat.finish();
     });
 }
@@ -136,9 +153,9 @@ fn a_reset_is_passed_on() {
             socket.set_linger(Some(Duration::ZERO)).unwrap();
         });
         let moat = bed.moat().start();
-        let (_, mut client) = moat.tunnel("svc.allowed.test:9002");
-        client.send("x");
-        assert_eq!(client.rest().1, End::Reset);
+        for (door, mut client) in moat.tunnels("svc.allowed.test", 9002, "x") {
+            assert_eq!(client.rest().1, End::Reset, "{door}");
+        }
         moat.finish();
     });
 }
@@ -180,43 +197,69 @@ fn a_tunnel_that_is_cut_looks_whole_to_neither_side() {
 }
 
 #[test]
-fn the_answer_to_an_open_tunnel_has_no_body_headers() {
+fn the_answer_to_an_open_tunnel_is_a_status_line_and_nothing_more() {
     bed(|bed| {
         let moat = bed.moat().start();
-        let (answer, _) = moat.tunnel("allowed.test:443");
-        moat.count(1);
-        let old = "CONNECT allowed.test:443 HTTP/1.0\r\n\r\n";
-        let old = moat.dial().send(old).answer_to("CONNECT");
-        for answer in [answer, old] {
-            assert_eq!(answer.status(), 200);
-            assert_eq!(answer.header("content-length"), None);
-            assert_eq!(answer.header("transfer-encoding"), None);
+        for version in ["1.1", "1.0"] {
+            moat.count(1);
+            let host = "Host: allowed.test:443\r\n".repeat(usize::from(version == "1.1"));
+            let request = format!("CONNECT allowed.test:443 HTTP/{version}\r\n{host}\r\n");
+            let answer = moat.dial().send(request).answer_to("CONNECT");
+            let head = "HTTP/1.1 200 Connection established\r\n\r\n";
+            assert_eq!(answer.head, head, "{version}");
         }
         moat.finish();
     });
 }
 
 #[test]
-fn the_tunnel_opens_only_once_the_origin_is_connected() {
+fn no_door_says_yes_before_the_origin_is_connected() {
     bed(|bed| {
         let _full = socket::swallow(([127, 0, 0, 2], 82).into());
-        let moat = bed.moat().flag("--connect-timeout", "1s").start();
-        let start = Instant::now();
-        let (refused, _) = moat.tunnel("svc.allowed.test:81");
-        assert_eq!(refused.status(), 502);
-        assert!(start.elapsed() < Duration::from_millis(500));
-        let (hung, _) = moat.tunnel("svc.allowed.test:82");
-        assert_eq!(hung.status(), 504);
-        assert!(
-            start.elapsed() < Duration::from_millis(2500),
-            "{:?}",
-            start.elapsed()
-        );
-        for (answer, cause) in [(refused, "connect"), (hung, "timeout")] {
-            let id = answer.header("moat-id").unwrap().to_owned();
-            let close = moat.wait_record("close", |record| record["id"] == id.as_str());
-            assert_eq!(close["cause"], cause, "{close}");
-            assert_eq!(close["effect"], "allow", "{close}");
+        let moat = bed.moat().flag("--connect-timeout", "2s").start();
+        for (port, status, code, cause, wait) in [
+            (81, 502, 5, "connect", Duration::ZERO),
+            (82, 504, 6, "timeout", Duration::from_secs(2)),
+        ] {
+            let start = Instant::now();
+            moat.count(3);
+            let target = format!("svc.allowed.test:{port}");
+            let socks = socks_target("svc.allowed.test", port);
+            let mut clients = [
+                format!("CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n\r\n").into_bytes(),
+                format!("GET http://{target}/ HTTP/1.1\r\nHost: {target}\r\n\r\n").into_bytes(),
+                [&[5, 1, 0], &*socks].concat(),
+            ]
+            .map(|request| {
+                let mut client = moat.dial();
+                client.send(request);
+                client
+            });
+            for client in &mut clients[..2] {
+                let answer = client.answer();
+                assert_eq!(answer.status(), status, "{}", answer.head);
+            }
+            assert_eq!(clients[2].exactly(4), [5, 0, 5, code]);
+            let took = start.elapsed();
+            assert!(
+                took >= wait && took < wait + Duration::from_millis(800),
+                "{took:?}"
+            );
+            for protocol in ["connect", "http", "socks5"] {
+                let close = moat.wait_record("close", |record| {
+                    record["protocol"] == protocol && record["port"] == port
+                });
+                assert_eq!(close["cause"], cause, "{close}");
+                assert_eq!(close["effect"], "allow", "{close}");
+                assert_eq!(
+                    close["status"],
+                    if protocol == "socks5" {
+                        code.into()
+                    } else {
+                        status
+                    }
+                );
+            }
         }
         moat.finish();
     });
@@ -225,38 +268,136 @@ fn the_tunnel_opens_only_once_the_origin_is_connected() {
 #[test]
 fn idle_time_counts_for_the_whole_tunnel() {
     bed(|bed| {
-        bed.origins.tcp(9001, |mut tap: Tap| {
-            for _ in 0..6 {
-                pace(Duration::from_millis(300));
-                let _ = tap.write_all(b".");
+        let drip = |stream: &mut dyn Stream| {
+            for _ in 0..10 {
+                pace(Duration::from_secs(1));
+                let _ = stream.write_all(b".");
             }
+        };
+        bed.origins.tcp(9001, move |mut tap: Tap| {
+            drip(&mut tap);
             let _ = tap.read(&mut [0; 64]);
         });
-        let moat = bed.moat().flag("--idle-timeout", "1s").start();
-        let (_, mut client) = moat.tunnel("svc.allowed.test:9001");
-        assert_eq!(client.exactly(6), b"......");
-        let start = Instant::now();
-        assert_eq!(client.rest().1, End::Reset);
-        let silent = start.elapsed();
-        assert!(silent > Duration::from_millis(800) && silent < Duration::from_secs(3));
-        let close = moat.wait_record("close", |record| record["host"] == "svc.allowed.test");
-        assert_eq!(close["ended_by"], "moat", "{close}");
-        assert_eq!(close["bytes_down"], 6, "{close}");
+        bed.origins.tcp(9003, |mut tap: Tap| {
+            let _ = tap.read_to_end(&mut Vec::new());
+            let _ = tap.write_all(b"end");
+        });
+        bed.origins.on("/drip", move |stream, _| {
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\n");
+            drip(stream);
+            let _ = stream.read(&mut [0; 64]);
+            After::Close
+        });
+        bed.origins.on("/ws", move |stream, _| {
+            let _ = stream.write_all(WEBSOCKET.as_bytes());
+            drip(stream);
+            let _ = stream.read(&mut [0; 64]);
+            After::Close
+        });
+        let moat = bed.moat().flag("--idle-timeout", "3s").start();
+        let mut tunnels = moat.tunnels("svc.allowed.test", 9001, "");
+        moat.count(2);
+        for (path, fields, status) in [
+            ("/drip", "", 200),
+            ("/ws", "Connection: Upgrade\r\nUpgrade: websocket\r\n", 101),
+        ] {
+            let mut client = moat.dial();
+            let line = format!("GET http://allowed.test{path} HTTP/1.1\r\n");
+            client.send(format!("{line}Host: allowed.test\r\n{fields}\r\n"));
+            let head = client.head();
+            assert!(head.starts_with(&format!("HTTP/1.1 {status} ")), "{head}");
+            tunnels.push((path, client));
+        }
+        let silent = moat.tunnels("svc.allowed.test", 7, "");
+        // One way is enough, whichever it is.
+        let mut uploads = moat.tunnels("svc.allowed.test", 9003, "");
+        thread::scope(|scope| {
+            for (door, mut client) in tunnels {
+                scope.spawn(move || {
+                    assert_eq!(client.exactly(10), b"..........", "{door}");
+                    ends_in_three(door, client);
+                });
+            }
+            for (door, client) in silent {
+                scope.spawn(move || ends_in_three(door, client));
+            }
+            for _ in 0..5 {
+                for (_, client) in &mut uploads {
+                    client.send("x");
+                }
+                pace(Duration::from_secs(1));
+            }
+            for (door, client) in &mut uploads {
+                assert_eq!(
+                    client.half_close().rest(),
+                    (b"end".to_vec(), End::Closed),
+                    "{door}"
+                );
+            }
+        });
+        assert_eq!(bed.origins.arrived(9003), [b"xxxxx"; 4]);
+        for protocol in ["connect", "socks5"] {
+            let close = moat.wait_record("close", |record| {
+                record["port"] == 9001 && record["protocol"] == protocol
+            });
+            assert_eq!(close["ended_by"], "moat", "{close}");
+            assert_eq!(close["cause"], "timeout", "{close}");
+            assert_eq!(close["bytes_down"], 10, "{close}");
+        }
         moat.finish();
     });
+}
+
+/// Wants the end of a silent connection at its idle limit of three seconds.
+fn ends_in_three(door: &str, mut client: Client) {
+    let start = Instant::now();
+    let (said, end) = client.rest();
+    assert_eq!((&*said, end), (&b""[..], End::Reset), "{door}");
+    let silent = start.elapsed();
+    let near = Duration::from_millis(2500)..Duration::from_millis(4500);
+    assert!(near.contains(&silent), "{door}: {silent:?}");
 }
 
 #[test]
 fn cleartext_http_in_a_tunnel_to_port_80_names_the_permitted_host() {
     bed(|bed| {
         let moat = bed.moat().start();
-        let (_, mut client) = moat.tunnel("allowed.test:80");
-        client.send("GET / HTTP/1.1\r\nHost: denied.test\r\n\r\n");
-        assert_eq!(client.rest().0, b"");
-        assert!(!bed.origins.everything().contains("denied.test"));
-        let (_, mut client) = moat.tunnel("allowed.test:80");
-        client.send("GET / HTTP/1.1\r\nHost: allowed.test\r\n\r\n");
-        assert_eq!(client.answer().status(), 200);
+        let mut refused = 0;
+        for first in [
+            "GET / HTTP/1.1\r\nHost: denied.test\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: other-allowed.test\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: allowed.test:81\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: u@allowed.test\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost:\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: allowed.test\r\nhost: denied.test\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: allowed.test\r\nHost : denied.test\r\n\r\n",
+            "GET / HTTP/1.1\r\nX: a\rHost: denied.test\r\nHost: allowed.test\r\n\r\n",
+            "GET / HTTP/1.1\r\nX: a\nHost: denied.test\r\nHost: allowed.test\r\n\r\n",
+            "GET / HTTP/1.1\r\nX: a\r\n Host: allowed.test\r\n\r\n",
+            "GET http://denied.test/ HTTP/1.1\r\nHost: allowed.test\r\n\r\n",
+            "GET http://allowed.test/ HTTP/1.1\r\nHost: denied.test\r\n\r\n",
+            "GET / HTTP/1.0\r\n\r\n",
+            "CONNECT denied.test:443 HTTP/1.1\r\nHost: allowed.test\r\n\r\n",
+            "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+            "SSH-2.0-x\r\n\r\n",
+            "\r\nGET / HTTP/1.1\r\nHost: allowed.test\r\n\r\n",
+        ] {
+            for (door, mut client) in moat.tunnels("allowed.test", 80, first) {
+                assert_eq!(client.rest().0, b"", "{door} {first:?}");
+                refused += 1;
+            }
+        }
+        wait_for("a refusal for each", || {
+            let records = moat.records();
+            let ours = records.iter().filter(|record| record["cause"] == "host");
+            let decisions = ours.filter(|record| record["event"] == "decision");
+            (decisions.count() == refused).then_some(())
+        });
+        assert_eq!(bed.origins.everything(), "");
+        let first = "GET / HTTP/1.1\r\nHost: ALLOWED.test.:80\r\n\r\n";
+        for (door, mut client) in moat.tunnels("allowed.test", 80, first) {
+            assert_eq!(client.answer().status(), 200, "{door}");
+        }
         moat.finish();
     });
 }

@@ -83,7 +83,7 @@ impl Client {
     }
 
     /// Reads up to and with the empty line.
-    fn head(&mut self) -> String {
+    pub(crate) fn head(&mut self) -> String {
         loop {
             if let Some(at) = self.ahead.windows(4).position(|four| four == b"\r\n\r\n") {
                 let head = self.ahead.drain(..at + 4).collect::<Vec<_>>();
@@ -103,6 +103,14 @@ impl Client {
             );
         }
         self.ahead.drain(..count).collect()
+    }
+
+    /// Reads one byte, unless the connection ends before it.
+    pub(crate) fn byte_or_end(&mut self) -> Option<u8> {
+        if self.ahead.is_empty() && self.more().is_some() {
+            return None;
+        }
+        Some(self.exactly(1)[0])
     }
 
     fn chunks(&mut self) -> Vec<u8> {

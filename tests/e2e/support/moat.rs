@@ -27,7 +27,7 @@ const NAMES: [&str; 5] = [
 ];
 
 /// Causes of a refusal that may follow the decision that allowed the same request.
-const LATE: [&str; 4] = ["sni", "host", "malformed", "audit"];
+const LATE: [&str; 5] = ["sni", "host", "malformed", "timeout", "audit"];
 
 /// The base policy with another `net` list in its group `names`.
 pub(crate) fn policy_with(names: &[&str]) -> String {

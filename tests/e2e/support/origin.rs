@@ -176,6 +176,13 @@ impl Origins {
             .collect()
     }
 
+    /// Starts its memory of connections and requests anew.
+    pub(crate) fn forget(&self) {
+        let mut state = self.state.lock().unwrap();
+        state.arrivals.clear();
+        state.requests.clear();
+    }
+
     /// How many connections all origins have seen.
     pub(crate) fn connections(&self) -> usize {
         self.state.lock().unwrap().arrivals.len()
