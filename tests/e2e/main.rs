@@ -37,6 +37,7 @@ mod registries;
 mod reload;
 mod sni;
 mod socks;
+mod ssh;
 mod support;
 mod system_names;
 mod target;
