@@ -12,7 +12,10 @@ use std::time::Duration;
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
+use hyper::body::Incoming;
+use hyper::client::conn::TrySendError;
 use hyper::client::conn::http1::{self, Parts, SendRequest};
+use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 use moat_policy::request::Target;
 use tokio::net::TcpStream;
@@ -20,6 +23,7 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 pub(crate) use self::socket::OriginSocket;
+use self::socket::Patience;
 use crate::forward::Upload;
 use crate::metrics::{IdleUpstream, Meter};
 use crate::refusal::Refusal;
@@ -35,6 +39,11 @@ const MAX_HEADERS: usize = 200;
 /// Most of a response that is read ahead of a client that is slow to take it, and so the longest
 /// head. Unset, hyper reads 400 KiB ahead.
 const MAX_BUFFERED: usize = 64 * 1024;
+/// Most that is read before a response begins: its head, and the informational ones before it.
+const MAX_AHEAD: usize = 4 * MAX_BUFFERED;
+
+/// What a client is told of an answer that is none.
+pub(crate) const BROKEN: &str = "the origin's answer breaks the protocol";
 
 /// What a connection is kept under.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
@@ -54,16 +63,19 @@ pub(crate) struct Upstream {
     pub(crate) address: IpAddr,
     /// Gives the bare connection after a switch of protocols.
     pub(crate) switched: oneshot::Receiver<Parts<TokioIo<OriginSocket>>>,
+    patience: Patience,
 }
 
 impl Upstream {
     /// Sets up HTTP/1.1 on a fresh connection.
     pub(crate) async fn new(stream: TcpStream, address: IpAddr) -> Result<Self, Refusal> {
+        let patience = Patience::default();
+        let socket = OriginSocket::new(stream, patience.clone());
         let (sender, connection) = http1::Builder::new()
             .preserve_header_case(true)
             .max_headers(MAX_HEADERS)
             .max_buf_size(MAX_BUFFERED)
-            .handshake(TokioIo::new(OriginSocket::new(stream)))
+            .handshake(TokioIo::new(socket))
             .await
             .map_err(|_| Refusal::upstream("the origin's connection cannot be used"))?;
         let (switch, switched) = oneshot::channel();
@@ -77,6 +89,29 @@ impl Upstream {
             sender,
             address,
             switched,
+            patience,
+        })
+    }
+
+    /// Sends one request and waits for the head of its response.
+    pub(crate) async fn ask(
+        &mut self,
+        request: Request<Upload>,
+    ) -> Result<Response<Incoming>, TrySendError<Request<Upload>>> {
+        self.patience.set(Some(MAX_AHEAD));
+        let response = self.sender.try_send_request(request).await?;
+        self.patience.set(None);
+        Ok(response)
+    }
+
+    /// Why there was no response.
+    pub(crate) fn fault(&self, error: &hyper::Error) -> Refusal {
+        Refusal::upstream(if self.patience.is_over() {
+            "the origin announces an answer without end"
+        } else if error.is_parse() {
+            BROKEN
+        } else {
+            "the origin closed the connection before it answered"
         })
     }
 }

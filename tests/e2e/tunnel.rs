@@ -352,7 +352,9 @@ fn idle_time_counts_for_the_whole_tunnel() {
 fn ends_in_three(door: &str, mut client: Client) {
     let start = Instant::now();
     let (said, end) = client.rest();
-    assert_eq!((&*said, end), (&b""[..], End::Reset), "{door}");
+    assert_eq!(said, b"", "{door}");
+    // An answer that lacks a byte does not look whole in any case.
+    assert!(end == End::Reset || door == "/drip", "{door}: {end:?}");
     let silent = start.elapsed();
     let near = Duration::from_millis(2500)..Duration::from_millis(4500);
     assert!(near.contains(&silent), "{door}: {silent:?}");

@@ -27,7 +27,7 @@ use crate::authorize::{self, Checked, Permit, Ticket};
 use crate::gate::Gate;
 use crate::head::{Framing, MAX_HEAD, MAX_HEADERS, Version};
 use crate::id::EventId;
-use crate::pool::{Key, OriginSocket, Upstream};
+use crate::pool::{BROKEN, Key, OriginSocket, Upstream};
 use crate::refusal::Refusal;
 use crate::stream::ClientStream;
 use crate::tunnel::{self, Ends, Opening};
@@ -325,19 +325,19 @@ impl Exchange {
     ) -> Result<(Upstream, Response<Incoming>), Refusal> {
         let nobody = || Refusal::upstream("the origin's connection is gone");
         let mut upstream = self.upstream.take().ok_or_else(nobody)?;
-        let mut error = match upstream.sender.try_send_request(request).await {
+        let mut error = match upstream.ask(request).await {
             Ok(response) => return Ok((upstream, response)),
             Err(error) => error,
         };
         let Some(request) = error.take_message().filter(|_| self.reused) else {
-            return Err(failed(&error.into_error()));
+            return Err(upstream.fault(&error.into_error()));
         };
         let ticket = self.ticket.take().ok_or_else(nobody)?;
         let (mut upstream, ticket) = dial(&self.worker, ticket.unspent(), &self.checked).await?;
         self.ticket.replace(Some(ticket));
-        match upstream.sender.try_send_request(request).await {
+        match upstream.ask(request).await {
             Ok(response) => Ok((upstream, response)),
-            Err(error) => Err(failed(&error.into_error())),
+            Err(error) => Err(upstream.fault(&error.into_error())),
         }
     }
 
@@ -411,15 +411,4 @@ async fn dial(
             Err(refusal)
         }
     }
-}
-
-const BROKEN: &str = "the origin's answer breaks the protocol";
-
-/// What a client is told when the origin gave no response.
-fn failed(error: &hyper::Error) -> Refusal {
-    Refusal::upstream(if error.is_parse() {
-        BROKEN
-    } else {
-        "the origin closed the connection before it answered"
-    })
 }

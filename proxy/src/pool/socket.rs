@@ -1,28 +1,57 @@
-//! An origin's socket, on which an answer outlives what can no longer be sent.
+//! An origin's socket, on which an answer outlives what can no longer be sent, and has to begin.
 //!
 //! An origin may answer in the middle of a request and close. Then the rest of the request cannot
 //! be written, while the answer lies there to be read.
+//! And it may send informational responses without end, which hyper reads and passes over.
 
+use std::cell::Cell;
 use std::io;
 use std::pin::Pin;
+use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
+
+/// How much more an origin may send before its response has begun. Clones share it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Patience(Rc<Cell<Option<usize>>>);
+
+impl Patience {
+    /// From now on this much, or anything.
+    pub(super) fn set(&self, limit: Option<usize>) {
+        self.0.set(limit);
+    }
+
+    /// Whether it came to its end.
+    pub(super) fn is_over(&self) -> bool {
+        self.0.get() == Some(0)
+    }
+
+    fn spend(&self, count: usize) -> io::Result<()> {
+        self.set(self.0.get().map(|left| left.saturating_sub(count)));
+        if self.is_over() {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        Ok(())
+    }
+}
 
 /// A connection to an origin. After a write has failed, what is written is thrown away; how the
 /// connection ended is told to the reader.
 #[derive(Debug)]
 pub(crate) struct OriginSocket {
     stream: TcpStream,
+    patience: Patience,
     is_deaf: bool,
 }
 
 impl OriginSocket {
     /// A fresh connection.
-    pub(super) fn new(stream: TcpStream) -> Self {
+    pub(super) fn new(stream: TcpStream, patience: Patience) -> Self {
         Self {
             stream,
+            patience,
             is_deaf: false,
         }
     }
@@ -57,7 +86,10 @@ impl AsyncRead for OriginSocket {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(cx, buf)
+        let before = buf.filled().len();
+        ready!(Pin::new(&mut self.stream).poll_read(cx, buf))?;
+        let count = buf.filled().len().saturating_sub(before);
+        Poll::Ready(self.patience.spend(count))
     }
 }
 
