@@ -265,74 +265,44 @@ fn no_door_says_yes_before_the_origin_is_connected() {
     });
 }
 
+/// Ten bytes, one a second, and then nothing until the other side ends.
+fn drip(stream: &mut dyn Stream) {
+    for _ in 0..10 {
+        pace(Duration::from_secs(1));
+        let _ = stream.write_all(b".");
+    }
+    let _ = stream.read(&mut [0; 64]);
+}
+
 #[test]
 fn idle_time_counts_for_the_whole_tunnel() {
     bed(|bed| {
-        let drip = |stream: &mut dyn Stream| {
-            for _ in 0..10 {
-                pace(Duration::from_secs(1));
-                let _ = stream.write_all(b".");
-            }
-        };
-        bed.origins.tcp(9001, move |mut tap: Tap| {
-            drip(&mut tap);
-            let _ = tap.read(&mut [0; 64]);
-        });
+        bed.origins.tcp(9001, |mut tap: Tap| drip(&mut tap));
         bed.origins.tcp(9003, |mut tap: Tap| {
             let _ = tap.read_to_end(&mut Vec::new());
             let _ = tap.write_all(b"end");
         });
-        bed.origins.on("/drip", move |stream, _| {
-            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\n");
-            drip(stream);
-            let _ = stream.read(&mut [0; 64]);
-            After::Close
-        });
-        bed.origins.on("/ws", move |stream, _| {
-            let _ = stream.write_all(WEBSOCKET.as_bytes());
-            drip(stream);
-            let _ = stream.read(&mut [0; 64]);
-            After::Close
-        });
         let moat = bed.moat().flag("--idle-timeout", "3s").start();
-        let mut tunnels = moat.tunnels("svc.allowed.test", 9001, "");
-        moat.count(2);
-        for (path, fields, status) in [
-            ("/drip", "", 200),
-            ("/ws", "Connection: Upgrade\r\nUpgrade: websocket\r\n", 101),
-        ] {
-            let mut client = moat.dial();
-            let line = format!("GET http://allowed.test{path} HTTP/1.1\r\n");
-            client.send(format!("{line}Host: allowed.test\r\n{fields}\r\n"));
-            let head = client.head();
-            assert!(head.starts_with(&format!("HTTP/1.1 {status} ")), "{head}");
-            tunnels.push((path, client));
-        }
-        let silent = moat.tunnels("svc.allowed.test", 7, "");
         // One way is enough, whichever it is.
-        let mut uploads = moat.tunnels("svc.allowed.test", 9003, "");
+        let down = moat.tunnels("svc.allowed.test", 9001, "");
+        let mut up = moat.tunnels("svc.allowed.test", 9003, "");
+        let silent = moat.tunnels("svc.allowed.test", 7, "");
         thread::scope(|scope| {
-            for (door, mut client) in tunnels {
-                scope.spawn(move || {
-                    assert_eq!(client.exactly(10), b"..........", "{door}");
-                    ends_in_three(door, client);
-                });
+            for (door, client) in down {
+                scope.spawn(move || drips_and_ends(door, client));
             }
             for (door, client) in silent {
-                scope.spawn(move || ends_in_three(door, client));
+                scope.spawn(move || assert_eq!(ends_in_three(door, client), End::Reset));
             }
             for _ in 0..5 {
-                for (_, client) in &mut uploads {
+                for (_, client) in &mut up {
                     client.send("x");
                 }
                 pace(Duration::from_secs(1));
             }
-            for (door, client) in &mut uploads {
-                assert_eq!(
-                    client.half_close().rest(),
-                    (b"end".to_vec(), End::Closed),
-                    "{door}"
-                );
+            for (door, client) in &mut up {
+                let rest = client.half_close().rest();
+                assert_eq!(rest, (b"end".to_vec(), End::Closed), "{door}");
             }
         });
         assert_eq!(bed.origins.arrived(9003), [b"xxxxx"; 4]);
@@ -348,16 +318,54 @@ fn idle_time_counts_for_the_whole_tunnel() {
     });
 }
 
+#[test]
+fn idle_time_counts_for_what_a_plain_request_opens() {
+    bed(|bed| {
+        for (path, head) in [
+            ("/answer", "HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\n"),
+            ("/websocket", WEBSOCKET),
+        ] {
+            bed.origins.on(path, move |stream, _| {
+                let _ = stream.write_all(head.as_bytes());
+                let mut stream = stream;
+                drip(&mut stream);
+                After::Close
+            });
+        }
+        let moat = bed.moat().flag("--idle-timeout", "3s").start();
+        let upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\n";
+        thread::scope(|scope| {
+            for (path, fields, status) in [("/answer", "", 200), ("/websocket", upgrade, 101)] {
+                moat.count(1);
+                let mut client = moat.dial();
+                let line = format!("GET http://allowed.test{path} HTTP/1.1\r\n");
+                client.send(format!("{line}Host: allowed.test\r\n{fields}\r\n"));
+                let head = client.head();
+                assert!(head.starts_with(&format!("HTTP/1.1 {status} ")), "{head}");
+                scope.spawn(move || drips_and_ends(path, client));
+            }
+        });
+        moat.finish();
+    });
+}
+
+/// Wants all that drips, and then the end.
+fn drips_and_ends(door: &str, mut client: Client) {
+    assert_eq!(client.exactly(10), b"..........", "{door}");
+    let end = ends_in_three(door, client);
+    // An answer that lacks a byte does not look whole in any case.
+    assert!(end == End::Reset || door == "/answer", "{door}: {end:?}");
+}
+
 /// Wants the end of a silent connection at its idle limit of three seconds.
-fn ends_in_three(door: &str, mut client: Client) {
+fn ends_in_three(door: &str, mut client: Client) -> End {
     let start = Instant::now();
     let (said, end) = client.rest();
     assert_eq!(said, b"", "{door}");
-    // An answer that lacks a byte does not look whole in any case.
-    assert!(end == End::Reset || door == "/drip", "{door}: {end:?}");
     let silent = start.elapsed();
     let near = Duration::from_millis(2500)..Duration::from_millis(4500);
     assert!(near.contains(&silent), "{door}: {silent:?}");
+    end
 }
 
 #[test]
