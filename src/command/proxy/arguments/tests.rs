@@ -146,3 +146,38 @@ fn the_record_goes_to_a_file_to_standard_output_or_nowhere() {
     assert!(keeps_nothing("off") && keeps_nothing("/dev/null"));
     assert!(!keeps_nothing("-") && !keeps_nothing("none.jsonl") && !keeps_nothing("Cargo.toml"));
 }
+
+#[test]
+fn every_flag_is_in_the_manual_with_its_variable_and_default() {
+    let manual = include_str!("../../../../docs/operations.md");
+    let grammar = <Line as clap::CommandFactory>::command();
+    let mut count = 0;
+    for flag in grammar.get_arguments() {
+        let Some(long) = flag.get_long() else {
+            continue;
+        };
+        // A cell of the table begins with the flag; two flags may share a row.
+        let named = [format!("`--{long} "), format!("`--{long}`")];
+        let row = manual
+            .lines()
+            .filter(|line| line.starts_with("| `--"))
+            .find(|line| {
+                let cell = line.split(" | ").next().unwrap_or_default();
+                named.iter().any(|name| cell.contains(name))
+            })
+            .unwrap_or_else(|| panic!("no row for --{long}"));
+        if let Some(variable) = flag.get_env() {
+            let variable = format!("`{}`", variable.to_str().unwrap());
+            assert!(row.contains(&variable), "--{long} lacks {variable}");
+        } else {
+            assert!(!row.contains("`MOAT_"), "--{long} has no variable");
+        }
+        for default in flag.get_default_values() {
+            let default = format!("`{}`", default.to_str().unwrap());
+            let is_switch = ["`false`", "`true`"].contains(&default.as_str());
+            assert!(is_switch || row.contains(&default), "--{long}: {default}");
+        }
+        count += 1;
+    }
+    assert!(count > 18, "only {count} flags found");
+}
