@@ -36,6 +36,14 @@ impl ClientStream {
         let _ = SockRef::from(stream).set_linger(Some(Duration::ZERO));
     }
 
+    /// Whether closing says all that there is to say at an end; TLS has words of its own for it.
+    pub(crate) fn ends_with_its_close(&self) -> bool {
+        match self {
+            Self::Tcp(_) | Self::Unix(_) => true,
+            Self::Tls(_) => false,
+        }
+    }
+
     /// Whether the other end is gone for good: it reset the connection or, on a Unix socket, closed
     /// it. One that has only ended its own sending still listens.
     pub(crate) fn is_gone(&self) -> bool {

@@ -29,6 +29,15 @@ pub(super) enum Broken {
     Writer,
 }
 
+/// How the writer is told of the end.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Farewell {
+    /// By ending that side of its connection.
+    Shutdown,
+    /// By the close of the whole connection, which follows at once.
+    Close,
+}
+
 /// How far a direction has come.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum State {
@@ -100,6 +109,7 @@ impl Direction {
         cx: &mut Context<'_>,
         from: &mut R,
         to: &mut W,
+        farewell: Farewell,
     ) -> Poll<Result<(), Broken>>
     where
         R: AsyncRead + Unpin,
@@ -112,8 +122,10 @@ impl Direction {
             }
             ready!(self.poll_left(cx, to))?;
             if self.state == State::Ending {
-                // A writer that is gone cannot be told of the end, and need not be.
-                let _ = ready!(Pin::new(&mut *to).poll_shutdown(cx));
+                if farewell == Farewell::Shutdown {
+                    // A writer that is gone cannot be told of the end, and need not be.
+                    let _ = ready!(Pin::new(&mut *to).poll_shutdown(cx));
+                }
                 self.state = State::Done;
                 continue;
             }

@@ -12,7 +12,7 @@ use socket2::SockRef;
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep_until};
 
-use super::direction::{Broken, Direction, poll_append};
+use super::direction::{Broken, Direction, Farewell, poll_append};
 use super::open::Entered;
 use super::{Ends, Opening};
 use crate::config::Timeouts;
@@ -202,7 +202,13 @@ impl<'t> Relay<'t> {
     }
 
     fn poll_both(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Stop>> {
-        let down = self.down.poll(cx, &mut self.upstream, &mut self.client);
+        let farewell = if self.up.is_done() && self.client.ends_with_its_close() {
+            Farewell::Close
+        } else {
+            Farewell::Shutdown
+        };
+        let (client, upstream) = (&mut self.client, &mut self.upstream);
+        let down = self.down.poll(cx, upstream, client, farewell);
         if let Poll::Ready(Err(broken)) = down {
             return Poll::Ready(Err(Stop::Broken(match broken {
                 Broken::Reader => EndedBy::Upstream,
@@ -218,7 +224,13 @@ impl<'t> Relay<'t> {
             return Poll::Ready(Err(stop));
         }
         if self.gate.is_none() {
-            let up = self.up.poll(cx, &mut self.client, &mut self.upstream);
+            let farewell = if self.down.is_done() {
+                Farewell::Close
+            } else {
+                Farewell::Shutdown
+            };
+            let (client, upstream) = (&mut self.client, &mut self.upstream);
+            let up = self.up.poll(cx, client, upstream, farewell);
             if let Poll::Ready(Err(broken)) = up {
                 return Poll::Ready(Err(Stop::Broken(match broken {
                     Broken::Reader => EndedBy::Client,
