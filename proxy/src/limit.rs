@@ -9,31 +9,40 @@ use std::time::{Duration, Instant};
 /// How often one [`Quiet`] speaks at most.
 const PAUSE: Duration = Duration::from_secs(5);
 
-/// The count and its limit.
+/// The count and its limit, and how many of them each worker has.
 #[derive(Debug)]
 pub(crate) struct Connections {
     open: AtomicUsize,
     limit: usize,
+    workers: Box<[AtomicUsize]>,
 }
 
-/// One client's place; free again when it is dropped.
+/// One client's place, on one worker; free again when it is dropped.
 #[derive(Debug)]
-pub(crate) struct Place(Arc<Connections>);
+pub(crate) struct Place {
+    connections: Arc<Connections>,
+    worker: usize,
+}
 
 impl Connections {
     /// None is open.
-    pub(crate) fn new(limit: usize) -> Self {
+    pub(crate) fn new(limit: usize, workers: usize) -> Self {
         Self {
             open: AtomicUsize::new(0),
             limit,
+            workers: (0..workers).map(|_| AtomicUsize::new(0)).collect(),
         }
     }
 
-    /// A place, unless all are taken.
-    pub(crate) fn enter(self: &Arc<Self>) -> Option<Place> {
+    /// A place on this worker, unless all are taken.
+    pub(crate) fn enter(self: &Arc<Self>, worker: usize) -> Option<Place> {
         // Counted first: two that come together can then never both take the last place.
         if self.open.fetch_add(1, Ordering::Relaxed) < self.limit {
-            Some(Place(Arc::clone(self)))
+            self.join(worker);
+            Some(Place {
+                connections: Arc::clone(self),
+                worker,
+            })
         } else {
             self.open.fetch_sub(1, Ordering::Relaxed);
             None
@@ -49,11 +58,47 @@ impl Connections {
     pub(crate) fn limit(&self) -> usize {
         self.limit
     }
+
+    /// How many each worker has.
+    pub(crate) fn loads(&self) -> impl Iterator<Item = usize> {
+        let workers = self.workers.iter();
+        workers.map(|load| load.load(Ordering::Relaxed))
+    }
+
+    fn join(&self, worker: usize) {
+        if let Some(load) = self.workers.get(worker) {
+            load.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn leave(&self, worker: usize) {
+        if let Some(load) = self.workers.get(worker) {
+            load.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Place {
+    /// The worker with the fewest clients, if this one has more than twice as many.
+    pub(crate) fn lighter(&self) -> Option<usize> {
+        let own = self.connections.loads().nth(self.worker)?;
+        let loads = self.connections.loads().enumerate();
+        let (worker, least) = loads.min_by_key(|&(_, load)| load)?;
+        (own > 1 && own > least.saturating_mul(2)).then_some(worker)
+    }
+
+    /// Moves it to another worker.
+    pub(crate) fn move_to(&mut self, worker: usize) {
+        self.connections.leave(self.worker);
+        self.connections.join(worker);
+        self.worker = worker;
+    }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        self.0.open.fetch_sub(1, Ordering::Relaxed);
+        self.connections.leave(self.worker);
+        self.connections.open.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -94,13 +139,32 @@ mod tests {
 
     #[test]
     fn refuses_beyond_the_limit_and_gives_places_back() {
-        let connections = Arc::new(Connections::new(2));
-        let first = connections.enter();
-        let second = connections.enter();
+        let connections = Arc::new(Connections::new(2, 1));
+        let first = connections.enter(0);
+        let second = connections.enter(0);
         assert!(first.is_some() && second.is_some());
-        assert!(connections.enter().is_none());
+        assert!(connections.enter(0).is_none());
         drop(first);
         assert_eq!(connections.open(), 1);
-        assert!(connections.enter().is_some());
+        assert!(connections.enter(0).is_some());
+    }
+
+    #[test]
+    fn another_worker_is_lighter_only_if_it_has_less_than_half() {
+        let connections = Arc::new(Connections::new(100, 2));
+        let mut places: Vec<_> = (0..5).map(|_| connections.enter(0).unwrap()).collect();
+        let mut moved = Vec::new();
+        for (own, other, lighter) in [(5, 0, true), (4, 1, true), (3, 2, false)] {
+            assert_eq!(connections.loads().collect::<Vec<_>>(), [own, other]);
+            let mut place = places.pop().unwrap();
+            assert_eq!(place.lighter(), lighter.then_some(1), "{own} and {other}");
+            place.move_to(1);
+            moved.push(place);
+        }
+        drop((places, moved));
+        assert_eq!(connections.loads().collect::<Vec<_>>(), [0, 0]);
+        // One alone is nobody's burden.
+        let alone = connections.enter(0).unwrap();
+        assert_eq!(alone.lighter(), None);
     }
 }

@@ -19,7 +19,10 @@ use crate::stream::ClientStream;
 use crate::worker::Worker;
 
 pub(crate) mod bind;
+pub(crate) mod handover;
 mod tls;
+
+pub(crate) use handover::Handover;
 
 /// How long a worker waits before it tries again to accept, when there is nothing to accept with.
 const BACK_OFF: Duration = Duration::from_millis(100);
@@ -42,7 +45,28 @@ pub(crate) enum Listener {
     Unix(tokio::net::UnixListener),
 }
 
-/// A client that was accepted; for TLS before its handshake.
+/// A client that was accepted, and how.
+#[derive(Debug)]
+struct Client<S> {
+    socket: S,
+    /// Its address, for the record.
+    from: Cow<'static, str>,
+    door: Door,
+    place: Place,
+}
+
+impl<S> Client<S> {
+    fn try_map<T>(self, map: impl FnOnce(S) -> io::Result<T>) -> io::Result<Client<T>> {
+        Ok(Client {
+            socket: map(self.socket)?,
+            from: self.from,
+            door: self.door,
+            place: self.place,
+        })
+    }
+}
+
+/// Its socket; for TLS before its handshake.
 enum Accepted {
     Plain(ClientStream),
     Tls(tokio::net::TcpStream, TlsAcceptor),
@@ -142,18 +166,31 @@ fn is_final(error: &io::Error) -> bool {
     )
 }
 
-fn admit(worker: &Rc<Worker>, accepted: Accepted, client: Cow<'static, str>, door: Door) {
-    let Some(place) = worker.shared.connections.enter() else {
+fn admit(worker: &Rc<Worker>, socket: Accepted, from: Cow<'static, str>, door: Door) {
+    let Some(place) = worker.shared.connections.enter(worker.index()) else {
         worker.meter().over_limit();
-        turn_away(worker, accepted);
+        turn_away(worker, socket);
         return;
     };
+    let client = Client {
+        socket,
+        from,
+        door,
+        place,
+    };
+    if let Some(client) = handover::offer(worker, client) {
+        serve(worker, client);
+    }
+}
+
+fn serve(worker: &Rc<Worker>, client: Client<Accepted>) {
     let mut actor = Actor::default();
-    actor.client = Some(client);
-    let visit = Visit::begin(worker, door, place);
+    actor.client = Some(client.from);
+    let visit = Visit::begin(worker, client.door, client.place);
+    let socket = client.socket;
     tokio::task::spawn_local(async move {
         let worker = &visit.worker;
-        match accepted {
+        match socket {
             Accepted::Plain(stream) => connection::serve(worker, stream, Arc::new(actor)).await,
             Accepted::Tls(stream, acceptor) => {
                 let limit = worker.config().timeouts.head;

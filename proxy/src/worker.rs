@@ -19,7 +19,7 @@ use crate::drain::{Drain, Phase, Stage};
 use crate::id::EventId;
 use crate::interfaces::Interfaces;
 use crate::limit::{Connections, Quiet};
-use crate::listener::{self, Share};
+use crate::listener::{self, Handover, Share, handover};
 use crate::metrics::{Meter, Metrics};
 use crate::own::OwnListeners;
 use crate::pool::Pool;
@@ -57,6 +57,8 @@ pub(crate) struct Shared {
     pub(crate) metrics: Arc<Metrics>,
     /// Places for clients.
     pub(crate) connections: Arc<Connections>,
+    /// The ways of clients from worker to worker.
+    pub(crate) handover: Handover,
     /// Where the proxy itself listens, which nobody may reach through it.
     pub(crate) own: OwnListeners,
     /// What became of reloads.
@@ -88,7 +90,8 @@ impl Shared {
             interfaces: Interfaces::new()?,
             names: names.map(Arc::new),
             metrics: Arc::new(Metrics::new(workers, config.metrics_hosts)),
-            connections: Arc::new(Connections::new(config.max_connections)),
+            connections: Arc::new(Connections::new(config.max_connections, workers)),
+            handover: Handover::new(workers),
             own,
             reloads: Reloads::new(),
             stage: Stage::new(workers),
@@ -108,6 +111,7 @@ pub(crate) struct Worker {
     pub(crate) pool: Pool,
     meter: Rc<Meter>,
     drain: Rc<Drain>,
+    index: usize,
     ids: Cell<u64>,
 }
 
@@ -129,6 +133,7 @@ impl Worker {
             pool: Pool::new(Rc::clone(&meter)),
             meter,
             drain: Rc::default(),
+            index,
             ids: Cell::new(seed | 1),
         })
     }
@@ -136,6 +141,11 @@ impl Worker {
     /// The policy in force now, to be asked once per request.
     pub(crate) fn policy(&self) -> Arc<Loaded> {
         self.shared.policy.load_full()
+    }
+
+    /// Its number.
+    pub(crate) fn index(&self) -> usize {
+        self.index
     }
 
     /// What the proxy was told.
@@ -193,6 +203,7 @@ pub(crate) async fn run(
         let listener = share.activate()?;
         acceptors.spawn_local(listener::run(Rc::clone(&worker), listener));
     }
+    acceptors.spawn_local(handover::run(Rc::clone(&worker)));
     worker.shared.stage.accepts();
     let Orders {
         phase: mut phases,

@@ -9,7 +9,7 @@ use crate::testing;
 #[test]
 fn a_panic_in_one_connection_is_counted_and_ends_no_other() {
     let (worker, _records) = testing::worker(testing::policy(&["a.test"]), testing::config(), &[]);
-    let place = || worker.shared.connections.enter().unwrap();
+    let place = || worker.shared.connections.enter(0).unwrap();
     let faulty = Visit::begin(&worker, Door::Tcp, place());
     let other = Visit::begin(&worker, Door::Tcp, place());
     testing::local(async move {

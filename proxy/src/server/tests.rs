@@ -453,6 +453,63 @@ fn a_listener_that_stops_listening_drains_the_proxy_and_ends_it_with_an_error() 
 }
 
 #[test]
+fn clients_of_a_worker_with_many_go_to_one_with_few_before_they_are_read() {
+    let mut connections = None;
+    let proxy = Proxy::start_with(
+        |config, folder| {
+            config.workers = NonZeroUsize::new(2).unwrap();
+            config
+                .listen
+                .push(ListenAddress::Unix(folder.join("proxy.sock")));
+        },
+        |server| {
+            // As a hash may have it: every client arrives at the first worker.
+            server.shares[1].clear();
+            connections = Some(Arc::clone(&server.shared.connections));
+        },
+    );
+    let path = proxy.folder.path().join("proxy.sock");
+    let open: Vec<_> = (0..4).map(|_| connect(proxy.address())).collect();
+    let unix: Vec<_> = (0..4)
+        .map(|_| UnixStream::connect(&path).unwrap())
+        .collect();
+    proxy.wait_for("/metrics", "\nmoat_connections_active 8\n");
+    let loads: Vec<usize> = connections.unwrap().loads().collect();
+    assert!(loads.iter().all(|&load| load >= 3), "{loads:?}");
+    let count = open.len() + unix.len();
+    let told = open.into_iter().map(refusal);
+    for answer in told.chain(unix.into_iter().map(refusal)) {
+        assert!(answer.starts_with("HTTP/1.1 403 "), "{answer}");
+    }
+    let records = proxy.stop();
+    let decisions = records
+        .iter()
+        .filter(|record| record.event == Event::Decision);
+    let clients = decisions.filter_map(|record| record.actor.as_ref()?.client.clone());
+    assert_eq!(clients.count(), count);
+}
+
+#[test]
+fn clients_on_their_way_to_another_worker_are_not_lost_in_a_drain() {
+    let proxy = Proxy::start_with(
+        |config, _| config.workers = NonZeroUsize::new(2).unwrap(),
+        |server| server.shares[1].clear(),
+    );
+    let mut open: Vec<_> = (0..20).map(|_| connect(proxy.address())).collect();
+    for stream in &mut open {
+        write!(stream, "CONNECT refused.test:443 HTTP/1.1\r\n").unwrap();
+    }
+    proxy.wait_for("/metrics", "\nmoat_connections_active 20\n");
+    proxy.end.try_send(()).unwrap();
+    for mut stream in open {
+        write!(stream, "Host: refused.test:443\r\n\r\n").unwrap();
+        let answer = read_to_end(stream);
+        assert!(answer.starts_with("HTTP/1.1 403 "), "{answer}");
+    }
+    proxy.thread.join().unwrap().unwrap();
+}
+
+#[test]
 fn a_worker_that_panics_drains_the_others_and_is_an_error() {
     let (worker, _records) = testing::worker(testing::policy(&["a.test"]), testing::config(), &[]);
     let shared = Arc::clone(&worker.shared);
