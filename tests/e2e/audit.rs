@@ -126,10 +126,18 @@ fn control_bytes_never_reach_a_line() {
             assert_eq!(moat.raw(request).status(), status, "{request:?}");
         }
         assert_eq!(moat.socks("a\x1b[2Kb.test", 443), 1);
-        let (_, mut tunnel) = moat.tunnel("allowed.test:80");
-        tunnel.send("GET / HTTP/1.1\r\nHost: a\x1b[2Kb.test\r\n\r\n");
-        tunnel.rest();
-        let sent = HOSTILE.len() + 2;
+        let hello = bed.authority.hello("aXXXXb.test");
+        let place = hello.windows(4).position(|four| four == b"XXXX");
+        let mut hostile = hello;
+        hostile[place.unwrap()..][..4].copy_from_slice(b"\x1b[2K");
+        let head = b"GET / HTTP/1.1\r\nHost: a\x1b[2Kb.test\r\n\r\n".to_vec();
+        for (port, inside, cause) in [(80, head, "host"), (443, hostile, "sni")] {
+            let (_, mut tunnel) = moat.tunnel(&format!("allowed.test:{port}"));
+            tunnel.send(inside).rest();
+            moat.wait_record("close", |record| record["cause"] == cause);
+        }
+        assert_eq!(bed.origins.requests().len(), 1);
+        let sent = HOSTILE.len() + 3;
         let ids = || {
             let records = moat.records().into_iter();
             let decisions = records.filter(|one| one["event"] == "decision");

@@ -129,6 +129,35 @@ fn a_slow_name_server_delays_nobody_else() {
 }
 
 #[test]
+fn a_name_server_without_tcp_is_enough() {
+    bed(|bed| {
+        // What is sent to its TCP port vanishes.
+        let _full = socket::swallow(([127, 0, 0, 3], 53).into());
+        bed.dns.also_over_udp("127.0.0.3:53");
+        let moat = bed.moat().dns("127.0.0.3:53");
+        let moat = moat.flag("--dns-timeout", "1s").start();
+        for round in 0..2 {
+            for (name, answer, expected) in [
+                ("slow", "NOANSWER", SILENT),
+                ("sf", "SERVFAIL", FAILED),
+                ("nx", "NXDOMAIN", FAILED),
+            ] {
+                // A name that fails costs the names after it nothing.
+                let host = format!("{name}{round}.allowed.test");
+                bed.dns.set(&host, answer);
+                assert_eq!(statuses(&moat, &host), expected, "{host}");
+                let host = format!("after-{host}");
+                for (status, took) in doors(&moat, &host) {
+                    assert!([200, 0].contains(&status), "{host}: {status}");
+                    assert!(took < Duration::from_millis(500), "{host}: {took:?}");
+                }
+            }
+        }
+        moat.finish();
+    });
+}
+
+#[test]
 fn a_broken_leg_does_not_stall() {
     bed(|bed| {
         let dead = "2001:db8::dead".parse::<std::net::Ipv6Addr>().unwrap();
@@ -349,6 +378,19 @@ fn aliases_are_followed_as_far_as_they_lead_somewhere() {
         bed.dns.set("gone.test", "NXDOMAIN");
         alias("inside.allowed.test", "inner.test");
         bed.dns.set("inner.test", "A 10.0.0.5");
+        // Links of a chain that the proxy has to ask for one by one.
+        for at in 0..20 {
+            let own = format!("l{at}.allowed.test");
+            alias(&own, &format!("l{}.allowed.test", at + 1));
+            alias(&format!("one-{own}"), &format!("inner{at}.test"));
+            bed.dns.set(&format!("inner{at}.test"), "A 10.0.0.5");
+            for own in [own.clone(), format!("one-{own}")] {
+                bed.dns.twist(&own, |mut reply, _| {
+                    reply.answers.truncate(1);
+                    vec![packed(&reply)]
+                });
+            }
+        }
         for at in 0..4 {
             alias(
                 &format!("c{at}.allowed.test"),
@@ -362,6 +404,9 @@ fn aliases_are_followed_as_far_as_they_lead_somewhere() {
             ("dangling", FAILED),
             ("inside", GUARDED),
             ("c0", REACHED),
+            ("l0", FAILED),
+            ("l17", REACHED),
+            ("one-l0", GUARDED),
         ] {
             let host = format!("{name}.allowed.test");
             assert_eq!(statuses(&moat, &host), expected, "{host}");

@@ -170,14 +170,16 @@ fn one_connection_too_many_is_told_to_come_back() {
         let moat = bed.moat().flag("--max-connections", "4").start();
         let held: Vec<_> = (0..4).map(|_| moat.tunnel("svc.allowed.test:7")).collect();
         assert!(held.iter().all(|(answer, _)| answer.status() == 200));
-        let answer = Client::dial(moat.address()).send(GOOD).answer();
+        // No request was read, so there is no record.
+        let answer = moat.dial().send(GOOD).answer();
         assert_eq!(answer.status(), 503, "{}", answer.head);
         assert!(answer.header("retry-after").is_some(), "{}", answer.head);
         drop(held);
         wait_for("room", || {
-            let answer = Client::dial(moat.address()).send(GOOD).answer_or_end()?;
-            (answer.status() == 200).then_some(())
+            let answer = moat.dial().send(GOOD).answer_or_end()?;
+            (answer.status() == 200).then(|| moat.count(1))
         });
+        moat.finish();
     });
 }
 

@@ -80,6 +80,13 @@ impl StubDns {
         stub
     }
 
+    /// Answers the same at another place, over UDP alone.
+    pub(crate) fn also_over_udp(&self, place: impl ToSocketAddrs) {
+        let udp = UdpSocket::bind(place).unwrap();
+        let own = self.clone();
+        thread::spawn(move || own.serve_udp(&udp));
+    }
+
     /// Sets what `name` answers from now on: pairs of type and value (`A 10.0.0.5`,
     /// `AAAA ::1 A 127.0.0.2`, `CNAME other.test`), or `NXDOMAIN`, `SERVFAIL`, `NOANSWER`.
     pub(crate) fn set(&self, name: &str, answer: &str) {
