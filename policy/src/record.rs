@@ -230,7 +230,7 @@ pub struct Record {
     /// `file:line` of the rule.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<Cow<'static, str>>,
-    /// More words: the address class, the reload error.
+    /// More words: the rule's own reason, the address class, the reload error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<Cow<'static, str>>,
     /// The digest of the policy that judged.
@@ -290,3 +290,6 @@ pub struct Actor {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client: Option<Cow<'static, str>>,
 }
+
+#[cfg(test)]
+mod tests;

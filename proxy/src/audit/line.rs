@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use moat_policy::host::Host;
-use moat_policy::record::{Record, Severity};
+use moat_policy::record::{Event, Record, Severity};
 use moat_policy::source::is_hidden;
 use serde::Serialize as _;
 use serde_json::ser::Formatter;
@@ -66,9 +66,20 @@ fn record(entry: Entry, seq: u64) -> Record {
     record.effect = entry.effect;
     record.enforced = entry.enforced;
     record.status = entry.status;
-    record.reason = entry.reason;
+    record.reason = match entry.rule.as_ref().and_then(|rule| rule.reason.as_deref()) {
+        Some(reason) if entry.event == Event::Decision => Some(with_reason(entry.reason, reason)),
+        Some(_) | None => entry.reason,
+    };
     record.policy = entry.policy;
     record
+}
+
+/// What is said of a decision, and the rule's own reason, which the policy keeps short.
+fn with_reason(words: Option<Cow<'static, str>>, reason: &str) -> Cow<'static, str> {
+    Cow::Owned(match words {
+        Some(words) => format!("{words}: {reason}"),
+        None => reason.to_owned(),
+    })
 }
 
 /// RFC 3339, UTC, with microseconds.

@@ -5,6 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
+use moat_policy::address::is_localhost_name;
 use moat_policy::edit::{Item, Section};
 use moat_policy::explain::{naming_entry, opening_entries};
 use moat_policy::host::Host;
@@ -145,7 +146,8 @@ fn is_meant(record: &Record, which: &Which) -> bool {
 fn items(record: &Record, section: Section) -> Result<Vec<Item>, Problem> {
     let host = match (record.cause, record.address, record_file::host(record)) {
         (Cause::Guarded, Some(address), _) => Some(Host::Address(address)),
-        (Cause::Guarded, None, Some(Host::Name(_))) => None,
+        // `localhost` is an address by definition; of other names it is not known.
+        (Cause::Guarded, None, Some(Host::Name(name))) if !is_localhost_name(&name) => None,
         (_, _, host) => host,
     };
     let is_ask = record.effect == Some(Effect::Ask);

@@ -112,3 +112,22 @@ fn what_was_refused_or_went_wrong_stands_out_by_its_severity() {
         Severity::Info
     );
 }
+
+#[test]
+fn a_decision_says_why_the_rule_is_there() {
+    let with = |event, effect, words: Option<&'static str>| {
+        let mut entry = full();
+        entry.event = event;
+        entry.effect = Some(effect);
+        entry.reason = words.map(Into::into);
+        let mut rule = Arc::into_inner(entry.rule.take().unwrap()).unwrap();
+        rule.reason = Some("asked by legal".into());
+        entry.rule = Some(Arc::new(rule));
+        record(entry, 1).reason
+    };
+    let denied = with(Event::Decision, Effect::Deny, Some("denied by rule docs"));
+    assert_eq!(denied.unwrap(), "denied by rule docs: asked by legal");
+    let allowed = with(Event::Decision, Effect::Allow, None);
+    assert_eq!(allowed.unwrap(), "asked by legal");
+    assert_eq!(with(Event::Close, Effect::Allow, None), None);
+}

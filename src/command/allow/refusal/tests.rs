@@ -54,6 +54,14 @@ fn a_guarded_address_is_named_and_never_the_name_that_leads_to_it() {
 }
 
 #[test]
+fn localhost_is_opened_by_its_own_name() {
+    let guarded = json!({"cause": "guarded", "host": "localhost", "port": 5432});
+    assert_eq!(entry(&guarded), "localhost:5432");
+    let below = json!({"cause": "guarded", "host": "db.localhost", "port": 5432});
+    assert_eq!(entry(&below), "localhost:5432");
+}
+
+#[test]
 fn every_entry_that_is_needed_is_written() {
     let inside = json!({"cause": "guarded", "address": "64:ff9b::a00:7", "port": 5432});
     assert_eq!(entry(&inside), "[64:ff9b::a00:7]:5432 10.0.0.7:5432");
