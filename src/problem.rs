@@ -11,7 +11,7 @@ use crate::exit::Exit;
 use crate::output::{is_coloured, printable};
 
 /// The most findings that are written out for a person; the others are counted.
-pub(crate) const MOST_SHOWN: usize = 20;
+pub(crate) const MOST_SHOWN: usize = 50;
 
 /// A command could not do what was asked.
 #[derive(Debug)]
