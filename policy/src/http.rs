@@ -78,9 +78,19 @@ impl HttpRule {
         if self.methods.is_empty() {
             return Match::Yes;
         }
-        method.map_or(Match::Unknown, |method| {
-            Match::known(self.methods.iter().any(|listed| **listed == *method))
-        })
+        let Some(method) = method else {
+            return Match::Unknown;
+        };
+        if self.methods.iter().any(|listed| **listed == *method) {
+            return Match::Yes;
+        }
+        let mut listed = self.methods.iter();
+        // Methods have a case (RFC 9110, section 9.1), but not every server holds to that.
+        if listed.any(|listed| listed.eq_ignore_ascii_case(method)) {
+            Match::Unknown
+        } else {
+            Match::No
+        }
     }
 
     fn judge_path(&self, path: Option<&RequestPath<'_>>) -> Match {

@@ -362,3 +362,27 @@ fn a_path_opens_methods_and_paths_only_where_they_are_seen() {
         moat.finish();
     });
 }
+
+#[test]
+fn the_case_of_a_method_is_no_way_round_a_rule() {
+    bed(|bed| {
+        let policy = "version: 1\nallow:\n  - id: reads\n    net:\n      \
+                      - { host: allowed.test, methods: [GET] }\n      - other-allowed.test\n  \
+                      - id: origins\n    net: [\"127.0.0.2/32:*\"]\ndeny:\n  - id: writes\n    \
+                      net:\n      - { host: other-allowed.test, methods: [POST] }\n";
+        let moat = bed.moat().policy(policy).start();
+        for (method, host, wanted) in [
+            ("GET", "allowed.test", 200),
+            ("get", "allowed.test", 403),
+            ("GETS", "allowed.test", 403),
+            ("GET", "other-allowed.test", 200),
+            ("POST", "other-allowed.test", 403),
+            ("post", "other-allowed.test", 403),
+            ("pOST", "other-allowed.test", 403),
+        ] {
+            let request = format!("{method} http://{host}/ HTTP/1.1\r\nHost: {host}\r\n\r\n");
+            assert_eq!(status(&moat, &request), wanted, "{method} {host}");
+        }
+        moat.finish();
+    });
+}
