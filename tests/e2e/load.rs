@@ -160,6 +160,12 @@ fn refused_names_grow_neither_metrics_nor_memory() {
         let grown = moat.resident().saturating_sub(memory);
         assert!(grown < 4096, "{grown} KiB more");
         assert_eq!(bed.dns.queries(), []);
+        // Reading that many records as JSON takes longer than writing them.
+        let file = bed.directory().join("audit.jsonl");
+        wait_for("the records", || {
+            let lines = std::fs::read_to_string(&file).unwrap();
+            (lines.matches("\"event\":\"decision\"").count() == 20_000).then_some(())
+        });
         moat.finish();
     });
 }
