@@ -15,7 +15,9 @@ use moat_policy::record::{Actor, Protocol};
 use moat_policy::request::{Request, Surface, Target};
 use moat_policy::verdict::{AddressVerdict, Basis, Effect, Grant, Rule, TlsRule, Verdict};
 
-pub(crate) use self::outcome::{closed, established, refused_late, unreached, unread, unresolved};
+pub(crate) use self::outcome::{
+    closed, established, left, refused_late, unreached, unread, unresolved,
+};
 use self::outcome::{recorded, refused};
 use crate::config::Mode;
 use crate::dial;

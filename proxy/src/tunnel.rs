@@ -64,7 +64,7 @@ async fn carry(worker: &Worker, open: Entered<'_>, ends: Ends, opening: Opening)
     if let Some(refusal) = &end.refusal {
         authorize::refused_late(worker, open.ticket(), refusal);
     }
-    authorize::closed(worker, open.ticket(), end.cause, (end.up, end.down), end.by);
+    authorize::left(worker, open.ticket(), end.cause, (end.up, end.down), end.by);
     if let Some(words) = end.last_words {
         // Boxed: a tunnel that is not refused does not carry it.
         Box::pin(linger::say(&mut client, words)).await;

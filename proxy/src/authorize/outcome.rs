@@ -58,8 +58,35 @@ pub(crate) fn established(worker: &Worker, ticket: &Ticket, status: u16) {
     worker.meter().established(ticket.permit.since.elapsed());
 }
 
-/// Records the end of an allowed request.
+/// Records the end of an allowed request, and counts it as a failure where the upstream's it is.
 pub(crate) fn closed(
+    worker: &Worker,
+    ticket: &Ticket,
+    cause: Cause,
+    moved: (u64, u64),
+    ended_by: EndedBy,
+) {
+    ended(worker, ticket, cause, moved, ended_by);
+    if is_upstreams(cause) {
+        worker.meter().failed(cause);
+    }
+}
+
+/// Records the end of a tunnel, in which silence is nobody's failure.
+pub(crate) fn left(
+    worker: &Worker,
+    ticket: &Ticket,
+    cause: Cause,
+    moved: (u64, u64),
+    ended_by: EndedBy,
+) {
+    ended(worker, ticket, cause, moved, ended_by);
+    if cause == Cause::Upstream {
+        worker.meter().failed(cause);
+    }
+}
+
+fn ended(
     worker: &Worker,
     ticket: &Ticket,
     cause: Cause,
@@ -79,9 +106,6 @@ pub(crate) fn closed(
         ..close(permit, cause, traffic)
     };
     let _ = worker.recorder().push(entry); // The recorder counts what is lost.
-    if is_upstreams(cause) {
-        worker.meter().failed(cause);
-    }
     let rule = permit.rule.as_ref();
     let by_rule = rule.filter(|rule| rule.effect == Effect::Allow);
     let host = by_rule.and_then(|_| permit.asked.target.host.name());
