@@ -113,15 +113,32 @@ pub(crate) async fn carry(
     answer: &[u8],
     status: u16,
 ) {
-    let client = &mut ends.client;
-    // Flushed: TLS may hold back what its socket does not take at once.
-    let said = async { client.write_all(answer).await.and(client.flush().await) };
-    if said.await.is_err() {
-        authorize::closed(worker, &ticket, Cause::Client, (0, 0), EndedBy::Client);
+    let told = tell(worker, &mut ends.client, answer).await;
+    if let Err((cause, by)) = told {
+        authorize::left(worker, &ticket, cause, (0, 0), by);
         return;
     }
     authorize::established(worker, &ticket, status);
     tunnel::serve(worker, ticket, ends, Opening::Judged).await;
+}
+
+/// Sends the answer; a client that takes nothing is waited for no longer than a silent tunnel.
+async fn tell(
+    worker: &Worker,
+    client: &mut ClientStream,
+    answer: &[u8],
+) -> Result<(), (Cause, EndedBy)> {
+    // Flushed: TLS may hold back what its socket does not take at once.
+    let said = async { client.write_all(answer).await.and(client.flush().await) };
+    tokio::select! {
+        biased;
+        said = tokio::time::timeout(worker.config().timeouts.idle, said) => match said {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(_)) => Err((Cause::Client, EndedBy::Client)),
+            Err(_) => Err((Cause::Timeout, EndedBy::Moat)),
+        },
+        () = worker.drain().over() => Err((Cause::Shutdown, EndedBy::Moat)),
+    }
 }
 
 /// From a parsed request to a connected upstream: what every door does.

@@ -21,7 +21,8 @@ use crate::metrics::Meter;
 use crate::refusal::Refusal;
 use crate::stream::ClientStream;
 
-/// How often to look for a reset of a client that is not read from, since its origin takes nothing.
+/// How often to look for a reset of a client that is not read from, since its origin takes nothing
+/// or since it has sent all.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// How a tunnel ended.
@@ -301,8 +302,8 @@ impl<'t> Relay<'t> {
             let head = self.gate.as_ref().and_then(|gate| gate.since);
             let head = head.map(|since| since + limits.head);
             let limit = head.map_or(idle, |head| head.min(idle));
-            let is_blocked = self.up.is_blocked();
-            let deadline = if is_blocked {
+            let is_unread = self.up.is_blocked() || self.up.is_done();
+            let deadline = if is_unread {
                 limit.min(Instant::now() + LOOK)
             } else {
                 limit
@@ -320,10 +321,10 @@ impl<'t> Relay<'t> {
             if idle <= now {
                 return Poll::Ready(self.cut(Cause::Timeout));
             }
-            if is_blocked && self.client.is_reset() {
+            if is_unread && self.client.is_reset() {
                 return Poll::Ready(self.broken(EndedBy::Client));
             }
-            let next = if is_blocked {
+            let next = if is_unread {
                 limit.min(now + LOOK)
             } else {
                 limit

@@ -1,3 +1,4 @@
+use std::io::ErrorKind;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,10 +15,13 @@ use super::{Ends, Opening};
 use crate::config::Config;
 use crate::connect;
 use crate::hello::tests::hello;
+use crate::metrics::gather::Gatherer;
 use crate::record::Entry;
 use crate::stream::ClientStream;
 use crate::testing::{self, Records, asked, client, config, listener, local};
 use crate::worker::{Loaded, Worker};
+
+const FAILURES: &str = "moat_upstream_failures_total{";
 
 /// A tunnel at work: its two ends, its task and what was recorded.
 struct Bed {
@@ -88,7 +92,7 @@ fn arm(stream: &TcpStream) {
 
 async fn is_reset(stream: &mut TcpStream) -> bool {
     let read = stream.read(&mut [0; 16]).await;
-    read.is_err_and(|error| error.kind() == std::io::ErrorKind::ConnectionReset)
+    read.is_err_and(|error| error.kind() == ErrorKind::ConnectionReset)
 }
 
 #[test]
@@ -182,8 +186,70 @@ fn a_reset_is_seen_while_the_origin_takes_nothing() {
         assert_eq!(entry.cause, Cause::Client);
         let mut rest = Vec::new();
         let error = bed.origin.read_to_end(&mut rest).await.unwrap_err();
-        assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset);
+        assert_eq!(error.kind(), ErrorKind::ConnectionReset);
     });
+}
+
+#[test]
+fn a_reset_is_seen_after_a_half_close() {
+    local(async {
+        let mut bed = bed(config(), b"").await;
+        bed.client.write_all(b"req").await.unwrap();
+        bed.client.shutdown().await.unwrap();
+        bed.origin.read_to_end(&mut Vec::new()).await.unwrap();
+        arm(&bed.client);
+        drop(bed.client);
+        bed.task.await.unwrap();
+        let entry = bed.records.take().pop().unwrap();
+        assert_end(&entry, EndedBy::Client, Cause::Client, (3, 0));
+        let sent = bed.origin.write(b"into the void").await;
+        assert_eq!(sent.unwrap_err().kind(), ErrorKind::BrokenPipe);
+    });
+}
+
+#[test]
+fn a_client_that_does_not_take_its_answer_is_waited_for_like_a_silent_one() {
+    local(async {
+        let (near, _client) = client().await;
+        let ClientStream::Tcp(full) = &near else {
+            panic!("no TCP");
+        };
+        full.writable().await.unwrap();
+        while full.try_write(&[0; 16384]).is_ok() {}
+        let (listener, address) = listener().await;
+        let policy = testing::policy(&["127.0.0.0/8:*"]);
+        let mut config = config();
+        config.timeouts.idle = Duration::from_millis(50);
+        let (worker, records) = testing::worker(policy, config, &[]);
+        let asked = asked(&worker, &address);
+        let (upstream, ticket) = connect::open(&worker, asked).await.unwrap();
+        let (_origin, _) = listener.accept().await.unwrap();
+        let ends = ends(near, b"", upstream, Vec::new());
+        connect::carry(&worker, ticket, ends, b"HTTP/1.1 200 OK\r\n\r\n", 200).await;
+        let end = records.take().pop().unwrap();
+        assert_end(&end, EndedBy::Moat, Cause::Timeout, (0, 0));
+    });
+}
+
+#[test]
+fn silence_is_no_failure_of_the_upstream_and_a_reset_is() {
+    for (resets, failures) in [(false, 0), (true, 1)] {
+        local(async {
+            let mut config = config();
+            config.timeouts.idle = Duration::from_millis(50);
+            let bed = bed(config, b"").await;
+            if resets {
+                arm(&bed.origin);
+                drop(bed.origin);
+            }
+            bed.task.await.unwrap();
+            let gatherer = Gatherer::new(Arc::clone(&bed.worker.shared)).unwrap();
+            let text = String::from_utf8(gatherer.text().unwrap()).unwrap();
+            let counted = text.lines().filter_map(|line| line.strip_prefix(FAILURES));
+            let counted: Vec<_> = counted.filter(|count| !count.ends_with(" 0")).collect();
+            assert_eq!(counted.len(), failures, "{counted:?}");
+        });
+    }
 }
 
 #[test]
