@@ -10,11 +10,11 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 
 use crate::authorize::{self, Asked, Checked, Permit, Ticket, Unread};
+use crate::client::ClientStream;
 use crate::dial::dial;
 use crate::head::{Framing, Head};
 use crate::refusal::Refusal;
 use crate::reply::{self, Form, Reply, Then};
-use crate::stream::ClientStream;
 use crate::tunnel::{self, Ends, Opening};
 use crate::worker::Worker;
 use crate::{linger, target};

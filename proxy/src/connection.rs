@@ -10,13 +10,13 @@ use bytes::BytesMut;
 use moat_policy::record::{Actor, Protocol};
 
 use crate::authorize::{self, Unread};
+use crate::client::ClientStream;
 use crate::head;
 use crate::linger;
 use crate::refusal::Refusal;
 use crate::reply;
 use crate::scratch;
 use crate::socks;
-use crate::stream::ClientStream;
 use crate::worker::Worker;
 use crate::{connect, forward};
 

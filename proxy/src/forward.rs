@@ -21,6 +21,7 @@ pub(crate) use self::body::Upload;
 use self::exchange::Exchange;
 pub(crate) use self::order::Order;
 use crate::authorize::{self, Asked, Unread};
+use crate::client::ClientStream;
 use crate::connect;
 use crate::gate::Gate;
 use crate::head::Framing;
@@ -28,7 +29,6 @@ use crate::id::EventId;
 use crate::linger;
 use crate::refusal::Refusal;
 use crate::reply::{Form, Reply, Then};
-use crate::stream::ClientStream;
 use crate::worker::Worker;
 
 /// A refused request's body is read up to this size, so that the connection can go on.

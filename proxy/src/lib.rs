@@ -8,6 +8,7 @@
 mod admin;
 mod audit;
 mod authorize;
+mod client;
 mod config;
 mod connect;
 mod connection;
@@ -37,7 +38,6 @@ mod scratch;
 mod server;
 mod socks;
 mod source;
-mod stream;
 mod target;
 #[cfg(test)]
 mod testing;

@@ -1,21 +1,20 @@
 //! Accepting clients, on each worker for itself: with a place for each, and with patience when
 //! descriptors run out.
 
-use std::borrow::Cow;
 use std::io;
+use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use moat_policy::record::Actor;
 use rustix::io::Errno;
 use tokio_rustls::TlsAcceptor;
 
+use crate::client::{self, ClientStream};
 use crate::connection;
 use crate::limit::Place;
 use crate::metrics::Door;
 use crate::reply;
-use crate::stream::ClientStream;
 use crate::worker::Worker;
 
 pub(crate) mod bind;
@@ -50,7 +49,7 @@ pub(crate) enum Listener {
 struct Client<S> {
     socket: S,
     /// Its address, for the record.
-    from: Cow<'static, str>,
+    from: Option<SocketAddr>,
     door: Door,
     place: Place,
 }
@@ -95,22 +94,23 @@ impl Listener {
         }
     }
 
-    async fn accept(&self) -> io::Result<(Accepted, Cow<'static, str>)> {
+    /// A client, and its address where it has one.
+    async fn accept(&self) -> io::Result<(Accepted, Option<SocketAddr>)> {
         match self {
             Self::Tcp(listener) => {
                 let (stream, peer) = listener.accept().await?;
                 let stream = ClientStream::Tcp(stream);
-                Ok((Accepted::Plain(stream), Cow::Owned(peer.to_string())))
+                Ok((Accepted::Plain(stream), Some(peer)))
             }
             Self::Tls(listener, acceptor) => {
                 let (stream, peer) = listener.accept().await?;
                 let accepted = Accepted::Tls(stream, acceptor.clone());
-                Ok((accepted, Cow::Owned(peer.to_string())))
+                Ok((accepted, Some(peer)))
             }
             Self::Unix(listener) => {
                 let (stream, _) = listener.accept().await?;
                 let stream = ClientStream::Unix(stream);
-                Ok((Accepted::Plain(stream), Cow::Borrowed("unix")))
+                Ok((Accepted::Plain(stream), None))
             }
         }
     }
@@ -126,7 +126,7 @@ pub(crate) async fn run(worker: Rc<Worker>, listener: Listener) -> io::Result<()
             accepted = listener.accept() => accepted,
         };
         match accepted {
-            Ok((accepted, client)) => admit(&worker, accepted, client, listener.door()),
+            Ok((accepted, peer)) => admit(&worker, accepted, peer, listener.door()),
             Err(error) => {
                 worker.meter().accept_error();
                 if is_of_one_client(&error) {
@@ -166,7 +166,7 @@ fn is_final(error: &io::Error) -> bool {
     )
 }
 
-fn admit(worker: &Rc<Worker>, socket: Accepted, from: Cow<'static, str>, door: Door) {
+fn admit(worker: &Rc<Worker>, socket: Accepted, from: Option<SocketAddr>, door: Door) {
     let Some(place) = worker.shared.connections.enter(worker.index()) else {
         worker.meter().over_limit();
         turn_away(worker, socket);
@@ -184,20 +184,19 @@ fn admit(worker: &Rc<Worker>, socket: Accepted, from: Cow<'static, str>, door: D
 }
 
 fn serve(worker: &Rc<Worker>, client: Client<Accepted>) {
-    let mut actor = Actor::default();
-    actor.client = Some(client.from);
+    let actor = client::identify(client.from);
     let visit = Visit::begin(worker, client.door, client.place);
     let socket = client.socket;
     tokio::task::spawn_local(async move {
         let worker = &visit.worker;
         match socket {
-            Accepted::Plain(stream) => connection::serve(worker, stream, Arc::new(actor)).await,
+            Accepted::Plain(stream) => connection::serve(worker, stream, actor).await,
             Accepted::Tls(stream, acceptor) => {
                 let limit = worker.config().timeouts.head;
                 match tokio::time::timeout(limit, acceptor.accept(stream)).await {
                     Ok(Ok(stream)) => {
                         let stream = ClientStream::Tls(Box::new(stream));
-                        connection::serve(worker, stream, Arc::new(actor)).await;
+                        connection::serve(worker, stream, actor).await;
                     }
                     Ok(Err(_)) | Err(_) => worker.meter().handshake_error(),
                 }

@@ -13,11 +13,11 @@ use moat_policy::request::Target;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::authorize::{self, Asked, Unread};
+use crate::client::ClientStream;
 use crate::connect;
 use crate::linger;
 use crate::refusal::Refusal;
 use crate::reply;
-use crate::stream::ClientStream;
 use crate::tunnel::Ends;
 use crate::worker::Worker;
 

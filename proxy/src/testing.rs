@@ -17,11 +17,11 @@ use moat_policy::source::SourceFile;
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::authorize::Asked;
+use crate::client::ClientStream;
 use crate::config::{AuditOnFailure, AuditTo, Config, Mode, Timeouts};
 use crate::metrics::{Meter, Metrics};
 use crate::own::OwnListeners;
 use crate::record::{Entry, Message, Recorder};
-use crate::stream::ClientStream;
 use crate::worker::{Shared, Worker};
 
 /// A policy that allows these entries.

@@ -13,8 +13,8 @@ use self::open::Entered;
 pub(crate) use self::open::Tunnels;
 use self::relay::Relay;
 use crate::authorize::{self, Ticket};
+use crate::client::ClientStream;
 use crate::linger;
-use crate::stream::ClientStream;
 use crate::worker::Worker;
 
 /// Whether the client's first bytes must name where they go.

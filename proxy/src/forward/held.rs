@@ -12,8 +12,8 @@ use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
+use crate::client::ClientStream;
 use crate::gate::Gate;
-use crate::stream::ClientStream;
 
 /// One of the two that hold a gate.
 #[derive(Clone, Debug)]

@@ -13,7 +13,7 @@ use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio_rustls::TlsAcceptor;
 
 use super::{Accepted, Client};
-use crate::stream::ClientStream;
+use crate::client::ClientStream;
 use crate::worker::Worker;
 
 /// How many clients may be on their way to one worker; what finds no room stays where it is.

@@ -5,7 +5,7 @@ use tokio::net::TcpStream;
 use tokio::time::Instant;
 
 use super::{Key, MAX_IDLE, MAX_PER_KEY, MAX_TOTAL, Pool, Upstream};
-use crate::stream::ClientStream;
+use crate::client::ClientStream;
 use crate::testing::{self, local};
 
 const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);

@@ -15,11 +15,11 @@ use tokio::time::{Instant, Sleep, sleep_until};
 use super::direction::{Broken, Direction, Farewell, poll_append};
 use super::open::Entered;
 use super::{Ends, Opening};
+use crate::client::ClientStream;
 use crate::config::Timeouts;
 use crate::greeting::{self, Greeting, Progress};
 use crate::metrics::Meter;
 use crate::refusal::Refusal;
-use crate::stream::ClientStream;
 
 /// How often to look for a reset of a client that is not read from, since its origin takes nothing
 /// or since it has sent all.

@@ -12,12 +12,12 @@ use tokio::time::timeout;
 
 use super::relay::Relay;
 use super::{Ends, Opening};
+use crate::client::ClientStream;
 use crate::config::Config;
 use crate::connect;
 use crate::hello::tests::hello;
 use crate::metrics::gather::Gatherer;
 use crate::record::Entry;
-use crate::stream::ClientStream;
 use crate::testing::{self, Records, asked, client, config, listener, local};
 use crate::worker::{Loaded, Worker};
 

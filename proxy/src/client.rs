@@ -1,16 +1,31 @@
-//! The client's end of a connection, whatever listener it came in by.
+//! The client: who it is, as far as a listener can tell, and its end of the connection, whatever
+//! listener it came in by.
 
+use std::borrow::Cow;
 use std::io;
+use std::net::SocketAddr;
 use std::os::fd::AsFd as _;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use moat_policy::record::Actor;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::server::TlsStream;
+
+/// Who asks: the address that the client came from. A Unix socket, which has none, is `unix`.
+pub(crate) fn identify(peer: Option<SocketAddr>) -> Arc<Actor> {
+    let mut actor = Actor::default();
+    actor.client = Some(match peer {
+        Some(address) => Cow::Owned(address.to_string()),
+        None => Cow::Borrowed("unix"),
+    });
+    Arc::new(actor)
+}
 
 /// A connected client.
 #[derive(Debug)]
