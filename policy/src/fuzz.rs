@@ -9,8 +9,9 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use crate::address::{Embedded, canonical};
-use crate::entry::{self, Entry, EntryList};
+use crate::entry::{self, Entry, EntryList, Exclusion};
 use crate::host::Host;
+use crate::http::HttpRule;
 use crate::policy::{Defaults, Policy};
 use crate::port::{Port, PortSet};
 use crate::request::{Request, Surface, Target};
@@ -65,7 +66,8 @@ fn written(negated: bool, pattern: impl Display, ports: Option<&PortSet>) -> Str
 }
 
 /// A policy says what its entries say one by one. The input is a line for each entry, `+` to allow,
-/// `-` to deny or `?` to ask in front of it, and a line `HOST PORT` for each request.
+/// `-` to deny or `?` to ask in front of it and exclusions (`!HOST`), paths and methods behind it,
+/// and a line `HOST PORT` for each request, with a method and a path behind it or without.
 pub fn decide(data: &[u8]) -> Result<(), Broken> {
     let Ok(text) = std::str::from_utf8(data) else {
         return Ok(());
@@ -78,8 +80,12 @@ pub fn decide(data: &[u8]) -> Result<(), Broken> {
     let Some(together) = policy(lists) else {
         return Ok(());
     };
-    for target in text.lines().filter_map(target).take(64) {
-        let request = Request::connection(&target, SystemTime::UNIX_EPOCH);
+    for (target, rest) in text.lines().filter_map(target).take(64) {
+        let request = Request {
+            method: rest.iter().find(|word| !word.starts_with('/')).copied(),
+            path: rest.iter().find(|word| word.starts_with('/')).copied(),
+            ..Request::connection(&target, SystemTime::UNIX_EPOCH)
+        };
         let effects: Vec<Option<Effect>> = alone
             .iter()
             .map(|policy| policy.decide(&request))
@@ -126,11 +132,21 @@ fn list(line: &str) -> Option<EntryList> {
         (None, Some(text)) => (Effect::Deny, text),
         (None, None) => (Effect::Ask, line.strip_prefix('?')?),
     };
+    let mut words = text.split_ascii_whitespace();
+    let text = words.next()?;
     let parsed = entry::parse(text).ok().filter(|parsed| !parsed.negated)?;
+    let (paths, words): (Vec<_>, Vec<_>) = words.partition(|word| word.starts_with('/'));
+    let (exclusions, methods): (Vec<_>, Vec<_>) =
+        words.into_iter().partition(|word| word.starts_with('!'));
+    let http = HttpRule::parse(&methods, &paths).ok()?;
+    let exclusions = exclusions
+        .into_iter()
+        .map(exclusion)
+        .collect::<Option<_>>()?;
     let entry = Entry {
         pattern: parsed.pattern,
         ports: parsed.ports.unwrap_or_else(PortSet::all),
-        http: None,
+        http: (!methods.is_empty() || !paths.is_empty()).then_some(http),
         tls: None,
         sni: None,
         until: None,
@@ -150,14 +166,25 @@ fn list(line: &str) -> Option<EntryList> {
         layer: Layer::User,
         surface: Surface::Net,
         entries: vec![entry],
-        exclusions: Vec::new(),
+        exclusions,
     })
 }
 
-fn target(line: &str) -> Option<Target> {
-    let (host, port) = line.split_once(' ')?;
-    Some(Target {
+fn exclusion(text: &str) -> Option<Exclusion> {
+    let parsed = entry::parse(text).ok()?;
+    Some(Exclusion {
+        pattern: parsed.pattern,
+        ports: parsed.ports.unwrap_or_else(PortSet::all),
+    })
+}
+
+/// A target, and up to two words behind it.
+fn target(line: &str) -> Option<(Target, Vec<&str>)> {
+    let mut words = line.split_ascii_whitespace();
+    let (host, port) = (words.next()?, words.next()?);
+    let target = Target {
         host: Host::parse(host.as_bytes()).ok()?,
         port: Port::parse(port)?,
-    })
+    };
+    Some((target, words.take(2).collect()))
 }

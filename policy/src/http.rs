@@ -69,6 +69,12 @@ impl HttpRule {
         &self.paths
     }
 
+    /// What the paths begin with, decoded as the readings of a request's path are: up to the last `/`
+    /// before the first wildcard, or the whole of a path without one.
+    pub(crate) fn beginnings(&self) -> impl Iterator<Item = String> {
+        self.paths.iter().map(|path| pattern::beginning(path))
+    }
+
     /// Whether the rule matches a method and a path; `None` where either is not visible.
     pub fn judge(&self, method: Option<&str>, path: Option<&RequestPath<'_>>) -> Match {
         self.judge_method(method).min(self.judge_path(path))

@@ -1,6 +1,7 @@
 //! The compiled, immutable policy and its one question: [`Policy::decide`].
 
 mod build;
+mod condition;
 mod decide;
 mod exclusions;
 mod ports;

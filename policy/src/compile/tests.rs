@@ -110,18 +110,21 @@ fn patterns_that_would_have_to_be_tried_one_by_one_are_capped() {
 
 #[test]
 fn entries_of_one_host_that_would_have_to_be_tried_one_by_one_are_capped() {
-    let paths = |count: usize| {
+    let paths = |count: usize, path: fn(usize) -> String| {
         let entries: Vec<_> = (0..count)
-            .map(|n| format!("{{host: a.test, paths: [\"/p{n}/**\"]}}"))
+            .map(|n| format!("{{host: a.test, paths: [\"{}\"]}}", path(n)))
             .collect();
-        format!("allow: [{{id: a, net: [{}]}}]", entries.join(", "))
+        let text = format!("allow: [{{id: a, net: [{}]}}]", entries.join(", "));
+        compile(vec![input(Origin::User, &text)]).map(drop)
     };
-    let problems = compile(vec![input(Origin::User, &paths(1_001))]).unwrap_err();
+    let alike = |n: usize| format!("/p/*/{n}");
+    let problems = paths(1_001, alike).unwrap_err();
     insta::assert_snapshot!(join(&problems), @"
     User.yaml:2:1: error[P031]: too many entries for one host that would have to be tried for every request
-      help: of entries with `methods`, `paths` or `until`, and of lists with exclusions, 1,000 are taken for one host; put several paths into one entry, or several entries into one list
+      help: for one host, 1,000 combinations of ports, methods and exclusions are taken, and 1,000 entries whose paths have the same text in front of their first `*`; put several paths into one entry, or several entries into one list
     ");
-    compile(vec![input(Origin::User, &paths(1_000))]).unwrap();
+    assert!(paths(1_000, alike).is_ok());
+    assert!(paths(1_001, |n| format!("/p{n}/**")).is_ok());
 
     let lists: Vec<_> = (0..1_001)
         .map(|n| format!("{{id: g{n}, net: [\"*.a.test\", \"!b{n}.a.test\"]}}"))
@@ -129,4 +132,25 @@ fn entries_of_one_host_that_would_have_to_be_tried_one_by_one_are_capped() {
     let text = format!("allow: [{}]", lists.join(", "));
     let problems = compile(vec![input(Origin::User, &text)]).unwrap_err();
     assert_eq!(problems[0].code, code::PATTERNS);
+    let first = format!("allow: [{}]", lists[..1_000].join(", "));
+    assert!(compile(vec![input(Origin::User, &first)]).is_ok());
+}
+
+#[test]
+fn lists_with_the_same_exclusions_and_entries_that_only_end_differently_are_not_capped() {
+    let lists: Vec<_> = (0..1_001)
+        .map(|n| format!("{{id: g{n}, net: [\"*.a.test\", \"!b.a.test\"]}}"))
+        .collect();
+    let ends: Vec<_> = (0..1_001)
+        .map(|n| {
+            format!(
+                "{{host: c.test, until: 2030-01-01T{:02}:{:02}:00Z}}",
+                n / 60,
+                n % 60
+            )
+        })
+        .collect();
+    let ends = format!("{{id: ends, net: [{}]}}", ends.join(", "));
+    let text = format!("allow: [{}, {ends}]", lists.join(", "));
+    assert!(compile(vec![input(Origin::User, &text)]).is_ok());
 }

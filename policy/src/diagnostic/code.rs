@@ -109,7 +109,7 @@ codes! {
     PATTERNS = "P031":
         "Too many patterns or entries that would have to be tried for every request."
         "Names are found by their last labels and by what is literal around one `*`. Of the patterns without either, such as `api-*` or `a*b*c.example`, 1,000 are taken."
-        "For one host, 1,000 entries with `methods`, `paths` or `until` are taken, and 1,000 lists with exclusions.";
+        "For one host, 1,000 combinations of ports, methods and exclusions are taken, and 1,000 entries whose paths have the same text in front of their first `*`. Entries that differ only in `until` count once, and so do lists that exclude the same.";
     UNTRUSTED_ALLOW = "L001":
         "The allow groups of a project's file do not count, because nobody has trusted the file."
         "A project's file comes with code that nobody may have read, so it can only make things stricter. What you agree with belongs into a policy of your own: `moat allow` writes it there.";

@@ -1,5 +1,7 @@
 //! The methods and path patterns of entries: what is written, checked and compiled.
 
+use std::borrow::Cow;
+
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 use super::path;
@@ -79,6 +81,21 @@ pub(super) fn compile<P: AsRef<str>>(patterns: &[P]) -> Result<GlobSet, HttpRule
         message: "too many paths in one entry".to_owned(),
         help: "split the entry; one takes some thousands of paths".to_owned(),
     })
+}
+
+/// What every path that a checked pattern matches begins with, up to a `/`; a pattern without
+/// wildcards whole.
+pub(super) fn beginning(pattern: &str) -> String {
+    let (literal, wild) = match pattern.split_once('*') {
+        Some((literal, _)) => (literal, true),
+        None => (pattern, false),
+    };
+    // A checked pattern can be decoded; were it not so, it would be held against every path.
+    let decoded = path::decoded(literal).unwrap_or(Cow::Borrowed("/"));
+    match decoded.rfind('/') {
+        Some(slash) if wild => decoded.get(..=slash).unwrap_or_default().to_owned(),
+        _ => decoded.into_owned(),
+    }
 }
 
 /// The pattern in the form that decoded request paths have, or what is wrong and what to do.

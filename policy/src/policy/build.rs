@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::exclusions::Exclusions;
+use super::condition::{self, Filed, MAX_TRIED};
+use super::exclusions::{Exclusions, Set};
 use super::ports::{Answer, Cell, More, NONE, PortTableBuilder, Rank};
 use super::tables::{Index, Ranked, Tables, cell_of, range_of};
 use crate::address::table::RangeTable;
@@ -27,17 +28,12 @@ pub struct BuildError {
     pub help: &'static str,
 }
 
-/// The most entries of one pattern that have conditions of their own, and the most lists with
-/// exclusions that hold one pattern: each is tried for every request that the pattern matches.
-const MAX_TRIED: usize = 1_000;
-
 impl BuildError {
-    fn too_many_tried(list: &EntryList, entry: usize) -> Self {
-        let entry = list.entries.get(entry);
+    fn too_many_tried(lists: &[EntryList], at: Option<Ranked>) -> Self {
         Self {
-            rule: entry.map(|entry| Arc::clone(&entry.rule)),
+            rule: at.and_then(|at| rule(lists, at)),
             message: "too many entries for one host that would have to be tried for every request",
-            help: "of entries with `methods`, `paths` or `until`, and of lists with exclusions, 1,000 are taken for one host; put several paths into one entry, or several entries into one list",
+            help: "for one host, 1,000 combinations of ports, methods and exclusions are taken, and 1,000 entries whose paths have the same text in front of their first `*`; put several paths into one entry, or several entries into one list",
         }
     }
 
@@ -53,23 +49,14 @@ impl BuildError {
 
 impl Tables {
     pub(super) fn build(lists: &[EntryList]) -> Result<Self, BuildError> {
-        let mut exclusions = Vec::with_capacity(lists.len());
-        for list in lists {
-            let built = Exclusions::build(&list.exclusions)
-                .map_err(|TooManyGlobs| BuildError::too_many_globs(Some(list), 0))?;
-            exclusions.push(built);
-        }
+        let exclusions = Exclusions::build(lists)
+            .map_err(|list| BuildError::too_many_globs(lists.get(list), 0))?;
         let ranked = ranked(lists);
         let mut ports = PortTableBuilder::default();
         let net = index(lists, &ranked, Surface::Net, &exclusions, &mut ports)?;
         let fetch = index(lists, &ranked, Surface::Fetch, &exclusions, &mut ports)?;
-        let rule = |at: &Ranked| {
-            let list = lists.get(at.list as usize)?;
-            let entry = list.entries.get(at.entry as usize)?;
-            Some(Arc::clone(&entry.rule))
-        };
         Ok(Self {
-            rules: ranked.iter().filter_map(rule).collect(),
+            rules: ranked.iter().filter_map(|&at| rule(lists, at)).collect(),
             ranked,
             net,
             fetch,
@@ -77,6 +64,12 @@ impl Tables {
             exclusions,
         })
     }
+}
+
+fn rule(lists: &[EntryList], at: Ranked) -> Option<Arc<Rule>> {
+    let list = lists.get(at.list as usize)?;
+    let entry = list.entries.get(at.entry as usize)?;
+    Some(Arc::clone(&entry.rule))
 }
 
 /// All entries, most trusted layer first, then in the order of lists and entries.
@@ -99,15 +92,15 @@ fn ranked(lists: &[EntryList]) -> Vec<Ranked> {
 #[derive(Debug, Default)]
 struct Collected<'e> {
     plain: Vec<(Cell, &'e PortSet)>,
-    guarded: BTreeMap<u32, Vec<(Cell, &'e PortSet)>>,
-    conditional: Vec<Rank>,
+    guarded: BTreeMap<Set, Vec<(Cell, &'e PortSet)>>,
+    conditional: Vec<Filed<'e>>,
 }
 
 fn index<'e>(
     lists: &'e [EntryList],
     ranked: &[Ranked],
     surface: Surface,
-    exclusions: &[Option<Exclusions>],
+    exclusions: &Exclusions,
     ports: &mut PortTableBuilder,
 ) -> Result<Index, BuildError> {
     let mut names = NameTableBuilder::new();
@@ -141,15 +134,15 @@ fn index<'e>(
         if place == fresh {
             collected.push(Collected::default());
         }
-        let excluded = exclusions.get(list_number).is_some_and(Option::is_some);
         if let Some(collected) = collected.get_mut(place as usize) {
-            collected.add(list, entry, rank, excluded.then_some(at.list));
-            if collected.conditional.len().max(collected.guarded.len()) > MAX_TRIED {
-                return Err(BuildError::too_many_tried(list, entry_number));
-            }
+            collected.add(list, entry, rank, exclusions.set(at.list));
         }
     }
-    let answers: Vec<_> = collected.into_iter().map(|one| one.file(ports)).collect();
+    let file = |one: Collected<'_>| {
+        one.file(ports)
+            .map_err(|rank| BuildError::too_many_tried(lists, ranked.get(rank as usize).copied()))
+    };
+    let answers: Vec<_> = collected.into_iter().map(file).collect::<Result<_, _>>()?;
     let names = names
         .build(|place| answers.get(place as usize).copied())
         .map_err(|TooManyGlobs| BuildError::too_many_globs(last_glob.0, last_glob.1))?;
@@ -161,31 +154,46 @@ fn index<'e>(
 }
 
 impl<'e> Collected<'e> {
-    fn add(&mut self, list: &EntryList, entry: &'e Entry, rank: Rank, guard: Option<u32>) {
+    fn add(&mut self, list: &EntryList, entry: &'e Entry, rank: Rank, excluded: Option<Set>) {
         debug_assert_ne!(rank, NONE, "ranks are counted from 0, far below the mark");
+        let cell = cell_of(list, entry, rank);
         if entry.http.is_some() || entry.until.is_some() {
-            self.conditional.push(rank);
-            return;
+            return self.conditional.push(Filed {
+                rank,
+                cell,
+                entry,
+                excluded,
+            });
         }
-        let filed = (cell_of(list, entry, rank), &entry.ports);
-        match guard {
+        let filed = (cell, &entry.ports);
+        match excluded {
             None => self.plain.push(filed),
-            Some(list) => self.guarded.entry(list).or_default().push(filed),
+            Some(set) => self.guarded.entry(set).or_default().push(filed),
         }
     }
 
-    fn file(self, ports: &mut PortTableBuilder) -> Answer {
+    /// Files them; or answers with the one that is too many.
+    fn file(self, ports: &mut PortTableBuilder) -> Result<Answer, Rank> {
         if self.guarded.is_empty() && self.conditional.is_empty() {
-            return ports.file(&self.plain);
+            return Ok(ports.file(&self.plain));
         }
-        let more = More {
-            guarded: self
-                .guarded
-                .iter()
-                .map(|(&list, entries)| (list, ports.file(entries)))
-                .collect(),
-            conditional: self.conditional,
+        let first = |entries: &[(Cell, &PortSet)]| entries.iter().find_map(|(cell, _)| cell.rank());
+        if let Some(entries) = self.guarded.values().nth(MAX_TRIED) {
+            return Err(first(entries).unwrap_or(NONE));
+        }
+        let mut guarded: Vec<_> = self.guarded.iter().collect();
+        guarded.sort_by_key(|(_, entries)| first(entries));
+        let conditional = match self.conditional.as_slice() {
+            [] => None,
+            entries => Some(condition::file(entries)?),
         };
-        ports.file_with(&self.plain, more)
+        let more = More {
+            guarded: guarded
+                .into_iter()
+                .map(|(&set, entries)| (set, ports.file(entries)))
+                .collect(),
+            conditional,
+        };
+        Ok(ports.file_with(&self.plain, more))
     }
 }

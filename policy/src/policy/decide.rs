@@ -171,7 +171,7 @@ impl Policy {
     }
 
     fn layer(&self, rank: Rank) -> Option<Layer> {
-        let (_, list, _) = self.tables.entry(&self.lists, rank)?;
+        let (list, _) = self.tables.entry(&self.lists, rank)?;
         Some(list.layer)
     }
 

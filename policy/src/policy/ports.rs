@@ -8,6 +8,8 @@
 use std::collections::HashMap;
 use std::num::NonZero;
 
+use super::condition::Conditional;
+use super::exclusions::Set;
 use crate::port::{Port, PortSet};
 
 /// The place of an entry in the order in which verdicts name rules: 0 first.
@@ -53,14 +55,14 @@ impl Cell {
     };
 
     /// The rank of what one entry says alone.
-    fn rank(&self) -> Option<Rank> {
+    pub(super) fn rank(&self) -> Option<Rank> {
         [self.deny, self.ask, self.allow]
             .into_iter()
             .find(|&rank| rank != NONE)
     }
 
     /// The same with another rank.
-    fn with_rank(&self, rank: Rank) -> Self {
+    pub(super) fn with_rank(&self, rank: Rank) -> Self {
         let put = |old| if old == NONE { NONE } else { rank };
         Self {
             deny: put(self.deny),
@@ -95,10 +97,10 @@ pub(super) struct Answer {
 /// What needs a closer look.
 #[derive(Debug, Default)]
 pub(super) struct More {
-    /// The entries without conditions of each list that has exclusions.
-    pub(super) guarded: Vec<(u32, Answer)>,
-    /// The entries with methods, paths or an end, best rank first.
-    pub(super) conditional: Vec<Rank>,
+    /// The entries without conditions of the lists that exclude the same.
+    pub(super) guarded: Vec<(Set, Answer)>,
+    /// The entries with methods, paths or an end.
+    pub(super) conditional: Option<Conditional>,
 }
 
 /// How the ports are cut: the first port of each interval, ascending from 0, and what is said in

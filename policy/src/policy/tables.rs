@@ -7,7 +7,8 @@ use std::time::SystemTime;
 
 use ipnet::IpNet;
 
-use super::exclusions::Exclusions;
+use super::condition::Group;
+use super::exclusions::{Exclusions, Subject};
 use super::ports::{Answer, Cell, Grants, NONE, PortTable, Rank};
 use crate::address::table::{Fit as RangeFit, RangeTable};
 use crate::entry::{Entry, EntryList};
@@ -20,7 +21,7 @@ use crate::verdict::{Effect, Layer, Rule, SniRule, TlsRule};
 
 /// What patterns are held against.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Subject<'a> {
+pub(super) enum Hosts<'a> {
     Name(&'a HostName),
     /// The spellings of one address: two for the loopback address, which is one resource.
     Addresses(&'a [IpAddr]),
@@ -78,16 +79,17 @@ impl<'a> Asked<'a> {
         }
     }
 
-    /// Whether the conditions of an entry hold. What is unknown never widens.
+    fn read(&self) -> Option<&RequestPath<'a>> {
+        let read = || self.path.map(RequestPath::new);
+        self.read.get_or_init(read).as_ref()
+    }
+
+    /// Whether method and path are those of an entry. What is unknown never widens.
     fn meets(&self, effect: Effect, entry: &Entry) -> bool {
-        if entry.until.is_some_and(|until| until <= self.now) {
-            return false;
-        }
         let Some(http) = &entry.http else {
             return true;
         };
-        let path = self.read.get_or_init(|| self.path.map(RequestPath::new));
-        match http.judge(self.method, path.as_ref()) {
+        match http.judge(self.method, self.read()) {
             Match::Yes => true,
             Match::No => false,
             Match::Unknown => effect == Effect::Deny,
@@ -96,7 +98,7 @@ impl<'a> Asked<'a> {
 }
 
 /// What the entries that match say together.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Found {
     pub(super) cell: Cell,
     /// Whether an allow without end matched.
@@ -111,6 +113,13 @@ impl Found {
         endless: false,
         until: None,
     };
+
+    /// Whether there is anything to add.
+    fn gains(&self, cell: &Cell, until: Option<SystemTime>) -> bool {
+        let mut with = *self;
+        with.add(cell, until);
+        with != *self
+    }
 
     fn add(&mut self, cell: &Cell, until: Option<SystemTime>) {
         self.cell.merge(cell);
@@ -147,19 +156,18 @@ pub(super) struct Tables {
     pub(super) net: Index,
     pub(super) fetch: Index,
     pub(super) ports: PortTable,
-    /// By list.
-    pub(super) exclusions: Vec<Option<Exclusions>>,
+    pub(super) exclusions: Exclusions,
 }
 
 impl Tables {
     /// What all entries say about a name. A name of a metadata service is opened by itself alone.
     pub(super) fn name(&self, lists: &[EntryList], name: &HostName, asked: &Asked<'_>) -> Found {
         let mut found = Found::NOTHING;
+        let subject = Subject::new(Hosts::Name(name));
         let special = crate::address::is_metadata_name(name);
         for index in self.indexes(asked.surface) {
             index.names.each(name, |answer, fit| {
                 let whole = !special || fit == NameFit::Exact;
-                let subject = Subject::Name(name);
                 self.gather(lists, answer, &subject, asked, whole, &mut found);
             });
         }
@@ -175,7 +183,7 @@ impl Tables {
         opens: Opens,
     ) -> Found {
         let mut found = Found::NOTHING;
-        let subject = Subject::Addresses(addresses);
+        let subject = Subject::new(Hosts::Addresses(addresses));
         for index in self.indexes(asked.surface) {
             for &address in addresses {
                 index.ranges.each(address, |place, fit| {
@@ -210,61 +218,71 @@ impl Tables {
         whole: bool,
         found: &mut Found,
     ) {
-        let mut add = |cell: &Cell, until| {
-            if whole {
-                found.add(cell, until);
-            } else {
-                let deny = Cell {
-                    deny: cell.deny,
-                    ..Cell::EMPTY
-                };
-                found.add(&deny, until);
-            }
-        };
         let (plain, more) = self.ports.find(answer, asked.port);
         if let Some(cell) = plain {
-            add(&cell, None);
+            found.add(&part(&cell, whole), None);
         }
         let Some(more) = more else {
             return;
         };
-        for &(list, answer) in &more.guarded {
-            if let (Some(cell), _) = self.ports.find(answer, asked.port)
-                && !self.excludes(list, subject, asked.port)
-            {
-                add(&cell, None);
+        for &(set, answer) in &more.guarded {
+            if let (Some(cell), _) = self.ports.find(answer, asked.port) {
+                let cell = part(&cell, whole);
+                if found.gains(&cell, None) && !self.exclusions.cover(subject, set, asked.port) {
+                    found.add(&cell, None);
+                }
             }
         }
-        for &rank in &more.conditional {
-            let Some((ranked, list, entry)) = self.entry(lists, rank) else {
-                continue;
+        if let Some(conditional) = &more.conditional {
+            let path = if conditional.asks_for_path() {
+                asked.read()
+            } else {
+                None
             };
-            if entry.ports.contains(asked.port)
-                && asked.meets(list.effect, entry)
-                && !self.excludes(ranked.list, subject, asked.port)
-            {
-                add(&cell_of(list, entry, rank), entry.until);
-            }
+            conditional.each(path, |group| {
+                self.try_group(lists, group, subject, asked, whole, found);
+            });
         }
     }
 
-    /// The entry with a rank, its place and its list.
+    fn try_group(
+        &self,
+        lists: &[EntryList],
+        group: &Group,
+        subject: &Subject<'_>,
+        asked: &Asked<'_>,
+        whole: bool,
+        found: &mut Found,
+    ) {
+        let Some((cell, until)) = group.at(asked.now) else {
+            return;
+        };
+        let cell = part(&cell, whole);
+        if !found.gains(&cell, until) {
+            return;
+        }
+        let Some((list, entry)) = self.entry(lists, group.entry) else {
+            return;
+        };
+        let excluded = |set| self.exclusions.cover(subject, set, asked.port);
+        if entry.ports.contains(asked.port)
+            && asked.meets(list.effect, entry)
+            && !group.excluded.is_some_and(excluded)
+        {
+            found.add(&cell, until);
+        }
+    }
+
+    /// The entry with a rank, and its list.
     pub(super) fn entry<'p>(
         &self,
         lists: &'p [EntryList],
         rank: Rank,
-    ) -> Option<(Ranked, &'p EntryList, &'p Entry)> {
-        let ranked = *self.ranked.get(rank as usize)?;
+    ) -> Option<(&'p EntryList, &'p Entry)> {
+        let ranked = self.ranked.get(rank as usize)?;
         let list = lists.get(ranked.list as usize)?;
         let entry = list.entries.get(ranked.entry as usize)?;
-        Some((ranked, list, entry))
-    }
-
-    fn excludes(&self, list: u32, subject: &Subject<'_>, port: Port) -> bool {
-        self.exclusions
-            .get(list as usize)
-            .and_then(Option::as_ref)
-            .is_some_and(|exclusions| exclusions.cover(subject, port))
+        Some((list, entry))
     }
 }
 
@@ -277,6 +295,17 @@ pub(super) enum Opens {
     Literal,
     /// None.
     Nothing,
+}
+
+/// What entries say whose pattern counts as a whole, or else only denies.
+fn part(cell: &Cell, whole: bool) -> Cell {
+    if whole {
+        return *cell;
+    }
+    Cell {
+        deny: cell.deny,
+        ..Cell::EMPTY
+    }
 }
 
 /// What one entry says alone.

@@ -45,9 +45,13 @@ ask:
 "#;
 
 fn policy() -> Policy {
+    compiled(POLICY)
+}
+
+fn compiled(text: &str) -> Policy {
     let input = LayerInput {
         origin: Origin::User,
-        source: SourceFile::new("policy.yaml", POLICY),
+        source: SourceFile::new("policy.yaml", text),
     };
     compile(vec![input]).unwrap().policy
 }
@@ -116,6 +120,34 @@ fn a_decision_on_method_and_path_allocates_nothing() {
             ..Request::connection(&target, now())
         };
         assert_eq!(count(&policy, &request), (want, 0), "{path}");
+    }
+}
+
+#[test]
+fn a_decision_among_many_conditions_and_exclusions_allocates_nothing() {
+    let paths = (0..200).map(|n| format!("{{host: api.test, paths: [\"/repos/{n}/**\"]}}"));
+    let paths: Vec<_> = paths.collect();
+    let lists =
+        (0..200).map(|n| format!("  - {{id: g{n}, net: [\"*.a.test\", \"!b{n}.a.test\"]}}"));
+    let lists: Vec<_> = lists.collect();
+    let policy = compiled(&format!(
+        "version: 1\nallow:\n  - {{id: paths, net: [{}]}}\n{}",
+        paths.join(", "),
+        lists.join("\n")
+    ));
+    for (host, path, want) in [
+        ("api.test", Some("/repos/77/issues"), Effect::Allow),
+        ("api.test", Some("/repos/777/issues"), Effect::Deny),
+        ("api.test", None, Effect::Deny),
+        ("b7.a.test", None, Effect::Allow),
+        ("c.a.test", None, Effect::Allow),
+    ] {
+        let target = target(host, 80);
+        let request = Request {
+            path,
+            ..Request::connection(&target, now())
+        };
+        assert_eq!(count(&policy, &request), (want, 0), "{host} {path:?}");
     }
 }
 

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod agreement;
 #[cfg(test)]
+mod crowded;
+#[cfg(test)]
 mod generate;
 #[cfg(test)]
 mod naive;
