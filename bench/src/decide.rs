@@ -1,25 +1,27 @@
 //! What a decision costs, and whether it is the right one.
 //!
-//! Requests are drawn near the patterns, so that about half of them match and the others miss late.
+//! Requests are drawn near the rules, so that about half of them match and the others miss late.
 //! Every size is asked by the same number of different requests: once by a few that recur, as the
 //! hosts of one agent do, and once by many, of which each finds the processor's cache cold.
 
 mod generate;
 mod oracle;
+mod shape;
 
 use std::hint::black_box;
 use std::io::Write;
 use std::time::{Instant, SystemTime};
 
 use anyhow::{Context, ensure};
+use moat_policy::entry::EntryList;
 use moat_policy::policy::{Defaults, Policy};
-use moat_policy::request::{Request, Target};
+use moat_policy::request::Request;
 use moat_policy::verdict::Effect;
 
 use generate::Numbers;
 use oracle::Oracle;
+use shape::{Asked, Shape};
 
-const SIZES: [usize; 3] = [10, 1_000, 100_000];
 const RECURRING: usize = 256;
 const COLD: usize = 4_096;
 /// Decisions between two looks at the clock, which costs as much as one of them.
@@ -54,32 +56,52 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
         writeln!(out, "{report:#}")?;
         return Ok(());
     }
-    let rows = measure()?;
-    let first = rows.first().map_or([f64::NAN; 2], |&(_, medians)| medians);
-    let [first_recurring, first_cold] = first;
+    let mut all = Vec::new();
+    for shape in Shape::ALL {
+        let rows = measure(shape)?;
+        if arguments.json {
+            all.push(serde_json::json!({ "shape": shape.name(), "sizes": json(&rows) }));
+        } else {
+            writeln!(out, "{}", shape.name())?;
+            write(&mut out, &rows)?;
+        }
+    }
     if arguments.json {
-        let rows: Vec<_> = rows
-            .iter()
-            .map(|&(size, [recurring, cold])| {
-                serde_json::json!({
-                    "patterns": size,
-                    "median_ns": recurring,
-                    "ratio": recurring / first_recurring,
-                    "cold_median_ns": cold,
-                    "cold_ratio": cold / first_cold,
-                })
-            })
-            .collect();
         let report = serde_json::json!({
-            "decide": rows, "recurring_requests": RECURRING, "cold_requests": COLD,
+            "decide": all, "recurring_requests": RECURRING, "cold_requests": COLD,
         });
         writeln!(out, "{report:#}")?;
-        return Ok(());
     }
-    for (size, [recurring, cold]) in rows {
+    Ok(())
+}
+
+/// How many rules, and the median times for requests that recur and for many.
+type Row = (usize, [f64; 2]);
+
+fn first(rows: &[Row]) -> [f64; 2] {
+    rows.first().map_or([f64::NAN; 2], |&(_, medians)| medians)
+}
+
+fn json(rows: &[Row]) -> Vec<serde_json::Value> {
+    let [first_recurring, first_cold] = first(rows);
+    let row = |&(rules, [recurring, cold]): &Row| {
+        serde_json::json!({
+            "rules": rules,
+            "median_ns": recurring,
+            "ratio": recurring / first_recurring,
+            "cold_median_ns": cold,
+            "cold_ratio": cold / first_cold,
+        })
+    };
+    rows.iter().map(row).collect()
+}
+
+fn write(out: &mut impl Write, rows: &[Row]) -> std::io::Result<()> {
+    let [first_recurring, first_cold] = first(rows);
+    for &(rules, [recurring, cold]) in rows {
         writeln!(
             out,
-            "{size:>7} patterns  {recurring:>6.1} ns {:.2}x  cold cache {cold:>6.1} ns {:.2}x",
+            "{rules:>9}  {recurring:>6.1} ns {:.2}x  cold cache {cold:>6.1} ns {:.2}x",
             recurring / first_recurring,
             cold / first_cold,
         )?;
@@ -87,42 +109,38 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn policy(patterns: &[String]) -> anyhow::Result<Policy> {
+fn policy(lists: Vec<EntryList>) -> anyhow::Result<Policy> {
     let defaults = Defaults {
         net: Effect::Deny,
         fetch: Effect::Deny,
     };
-    let lists = generate::lists(patterns)?;
     Policy::build(lists, defaults, "bench".into()).context("the generated policy does not build")
 }
 
 /// One size: its policy, its requests, and the times of a decision in nanoseconds.
 struct Subject {
-    size: usize,
+    rules: usize,
     policy: Policy,
-    targets: Vec<Target>,
+    asked: Vec<Asked>,
     recurring: Vec<f64>,
     cold: Vec<f64>,
 }
 
 impl Subject {
-    fn new(size: usize) -> anyhow::Result<Self> {
-        let mut numbers = Numbers::new(0x6d6f_6174);
-        let patterns: Vec<String> = (0..size).map(|_| generate::pattern(&mut numbers)).collect();
+    fn new(shape: Shape, rules: usize) -> anyhow::Result<Self> {
+        let (lists, asked) = shape.generate(rules, COLD)?;
         Ok(Self {
-            size,
-            policy: policy(&patterns)?,
-            targets: (0..COLD)
-                .map(|_| generate::target_near(&mut numbers, &patterns))
-                .collect::<Result<_, _>>()?,
+            rules,
+            policy: policy(lists)?,
+            asked,
             recurring: Vec::new(),
             cold: Vec::new(),
         })
     }
 
     fn turn(&mut self) -> anyhow::Result<()> {
-        let few = self.targets.get(..RECURRING).context("enough requests")?;
-        time(&self.policy, &self.targets, &mut self.cold)?;
+        let few = self.asked.get(..RECURRING).context("enough requests")?;
+        time(&self.policy, &self.asked, &mut self.cold)?;
         for _ in 0..PASSES {
             time(&self.policy, few, &mut self.recurring)?;
         }
@@ -130,11 +148,12 @@ impl Subject {
     }
 }
 
-/// The median times of every size, for requests that recur and for many.
-fn measure() -> anyhow::Result<Vec<(usize, [f64; 2])>> {
-    let mut subjects: Vec<Subject> = SIZES
+/// The median times of every size of a shape.
+fn measure(shape: Shape) -> anyhow::Result<Vec<Row>> {
+    let mut subjects: Vec<Subject> = shape
+        .sizes()
         .into_iter()
-        .map(Subject::new)
+        .map(|rules| Subject::new(shape, rules))
         .collect::<Result<_, _>>()?;
     for _ in 0..TURNS {
         for subject in &mut subjects {
@@ -145,16 +164,16 @@ fn measure() -> anyhow::Result<Vec<(usize, [f64; 2])>> {
         .into_iter()
         .map(|subject| {
             let medians = [median(subject.recurring)?, median(subject.cold)?];
-            Ok((subject.size, medians))
+            Ok((subject.rules, medians))
         })
         .collect()
 }
 
-fn time(policy: &Policy, targets: &[Target], times: &mut Vec<f64>) -> anyhow::Result<()> {
-    for batch in targets.chunks(BATCH) {
+fn time(policy: &Policy, asked: &[Asked], times: &mut Vec<f64>) -> anyhow::Result<()> {
+    for batch in asked.chunks(BATCH) {
         let start = Instant::now();
-        for target in batch {
-            let request = Request::connection(black_box(target), SystemTime::UNIX_EPOCH);
+        for asked in batch {
+            let request = black_box(asked).request();
             black_box(policy.decide(&request));
         }
         let decisions = u32::try_from(batch.len())?;
@@ -177,7 +196,7 @@ fn verify(patterns: usize, hosts: usize) -> anyhow::Result<serde_json::Value> {
     let patterns: Vec<String> = (0..patterns)
         .map(|_| generate::pattern(&mut numbers))
         .collect();
-    let policy = policy(&patterns)?;
+    let policy = policy(generate::lists(&patterns)?)?;
     let oracle = Oracle::new(&patterns);
     let mut counts = std::collections::BTreeMap::new();
     for _ in 0..hosts {

@@ -84,7 +84,7 @@ pub(super) fn lists(patterns: &[String]) -> anyhow::Result<Vec<EntryList>> {
     Ok(lists.into())
 }
 
-fn entry(effect: Effect, text: &str, number: usize) -> anyhow::Result<Entry> {
+pub(super) fn entry(effect: Effect, text: &str, number: usize) -> anyhow::Result<Entry> {
     Ok(Entry {
         pattern: parse(text)?.pattern,
         ports: if effect == Effect::Allow {
