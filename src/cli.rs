@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
@@ -55,8 +55,9 @@ pub(crate) fn parse(
     words: impl IntoIterator<Item = OsString>,
     output: &mut Output,
 ) -> Result<Option<Verb>, Problem> {
+    let words: Vec<OsString> = words.into_iter().collect();
     let parsed = Cli::command()
-        .try_get_matches_from(words)
+        .try_get_matches_from(&words)
         .and_then(|matches| {
             refuse_planted(&matches)?;
             Cli::from_arg_matches(&matches)
@@ -72,8 +73,40 @@ pub(crate) fn parse(
             }
             Ok(None)
         }
-        Err(error) => Err(Problem::grammar(&error)),
+        Err(error) => {
+            let problem = Problem::grammar(&error);
+            Err(match variable_of(&error, &words) {
+                Some(name) => problem.with_hint(format!(
+                    "the value is that of the environment variable `{name}`; change or unset it"
+                )),
+                None => problem,
+            })
+        }
     }
+}
+
+/// The environment variable that a bad value comes from, where it was not typed.
+fn variable_of(error: &clap::Error, words: &[OsString]) -> Option<String> {
+    let Some(ContextValue::String(named)) = error.get(ContextKind::InvalidArg) else {
+        return None;
+    };
+    // It is named with its value: `--listen <ADDR>`.
+    let flag = named.split(' ').next()?;
+    let is_typed = words.iter().filter_map(|word| word.to_str()).any(|word| {
+        word == flag
+            || word
+                .strip_prefix(flag)
+                .is_some_and(|rest| rest.starts_with('='))
+    });
+    if is_typed {
+        return None;
+    }
+    let grammar = Cli::command();
+    let argument = grammar
+        .find_subcommand("proxy")?
+        .get_arguments()
+        .find(|argument| argument.get_long() == flag.strip_prefix("--"))?;
+    Some(argument.get_env()?.to_str()?.to_owned())
 }
 
 /// Whether clap's "error" is what the person asked for.

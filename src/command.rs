@@ -21,8 +21,8 @@ use crate::problem::Problem;
 /// Does what was asked.
 pub(crate) fn run(verb: Verb, context: &mut Context<'_>) -> Result<Exit, Problem> {
     match verb {
-        Verb::Allow(arguments) => allow::allow(arguments, context),
-        Verb::Deny(arguments) => allow::deny(arguments, context),
+        Verb::Allow(arguments) => allow::allow(&arguments, context),
+        Verb::Deny(arguments) => allow::deny(&arguments, context),
         Verb::Edit(arguments) => edit::run(arguments, context),
         Verb::Check(arguments) => check::run(&arguments, context),
         Verb::Env(arguments) => env::run(&arguments, context),

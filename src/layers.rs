@@ -206,7 +206,7 @@ fn project_root(places: &Places) -> Result<Option<PathBuf>, Problem> {
 
 fn missing(path: &Path) -> Problem {
     Problem::usage(format!("there is no policy file `{}`", path.display()))
-        .with_hint("check the path after `--policy`")
+        .with_hint("check the path; it is read from the directory that the command runs in")
 }
 
 #[cfg(test)]

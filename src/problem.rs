@@ -71,8 +71,16 @@ impl Problem {
 
     /// Adds what to do about it.
     pub(crate) fn with_hint(mut self, text: impl Into<String>) -> Self {
-        if let Text::Message { hint, .. } = &mut self.text {
-            *hint = Some(text.into());
+        match &mut self.text {
+            Text::Message { hint, .. } => *hint = Some(text.into()),
+            Text::Rendered { plain, coloured } => {
+                let hint = format!("\nhint: {}", lines(&text.into()));
+                for text in [plain, coloured] {
+                    text.truncate(text.trim_end().len());
+                    text.push_str(&hint);
+                }
+            }
+            Text::Findings(_) => {}
         }
         self
     }

@@ -157,10 +157,15 @@ pub(crate) fn one(directory: &Path, pid: Option<u32>) -> Result<Running, Problem
         (Some(running), _) if all.is_empty() => Ok(running),
         (Some(_), _) => Err(Problem::usage("several proxies run")
             .with_hint("`moat status` lists them; choose one with `--pid PID`")),
-        (None, Some(pid)) => Err(Problem::failed(format!("no proxy runs as process {pid}"))
-            .with_hint("`moat status` lists those that run")),
+        (None, Some(pid)) => Err(not_running(pid)),
         (None, None) => Err(nobody()),
     }
+}
+
+/// The answer where one proxy is meant and it does not run.
+pub(crate) fn not_running(pid: u32) -> Problem {
+    Problem::failed(format!("no proxy of this user runs as process {pid}"))
+        .with_hint("`moat status` lists those that run")
 }
 
 /// The answer where a proxy is needed and none runs.

@@ -149,9 +149,8 @@ impl EditError {
             Self::Exclusion(_) => Some("`moat edit` opens the policy".to_owned()),
             Self::Purpose { name, .. } => Some(format!("`moat preset explain {name}` says more")),
             Self::Broken(_) => Some("mend it first; `moat lint` shows where".to_owned()),
-            Self::Breaks(_) | Self::Unsafe(_) => {
-                Some("make the change by hand with `moat edit`".to_owned())
-            }
+            Self::Breaks(problems) => problems.first().and_then(|one| one.help.clone()),
+            Self::Unsafe(_) => Some("make the change by hand with `moat edit`".to_owned()),
         }
     }
 }

@@ -96,20 +96,23 @@ struct Wanted {
 }
 
 fn ports(text: &str) -> Result<PortSet, String> {
-    entry::parse_ports(text).map_err(|error| error.to_string())
+    entry::parse_ports(text).map_err(|error| format!("{error}; {}", error.help))
 }
 
 /// Runs `moat allow`.
-pub(crate) fn allow(arguments: AllowArguments, context: &mut Context<'_>) -> Result<Exit, Problem> {
-    run(Section::Allow, arguments.wanted, context)
+pub(crate) fn allow(
+    arguments: &AllowArguments,
+    context: &mut Context<'_>,
+) -> Result<Exit, Problem> {
+    run(Section::Allow, &arguments.wanted, context)
 }
 
 /// Runs `moat deny`.
-pub(crate) fn deny(arguments: DenyArguments, context: &mut Context<'_>) -> Result<Exit, Problem> {
-    run(Section::Deny, arguments.wanted, context)
+pub(crate) fn deny(arguments: &DenyArguments, context: &mut Context<'_>) -> Result<Exit, Problem> {
+    run(Section::Deny, &arguments.wanted, context)
 }
 
-fn run(section: Section, wanted: Wanted, context: &mut Context<'_>) -> Result<Exit, Problem> {
+fn run(section: Section, wanted: &Wanted, context: &mut Context<'_>) -> Result<Exit, Problem> {
     let yes = Yes::from(wanted.yes);
     let (items, path) = if let Some(which) = Which::of(wanted.last, wanted.id.as_deref()) {
         let refusal = refusal::find(&which, section, yes, &context.places)?;
@@ -118,7 +121,7 @@ fn run(section: Section, wanted: Wanted, context: &mut Context<'_>) -> Result<Ex
     } else {
         let named = wanted.policy.clone();
         let path = named.unwrap_or_else(|| context.places.user_policy.clone());
-        (items(&wanted)?, path)
+        (items(wanted)?, path)
     };
     if section == Section::Allow && !wanted.remove {
         refuse_beside_exclusive(&path)?;
@@ -126,32 +129,41 @@ fn run(section: Section, wanted: Wanted, context: &mut Context<'_>) -> Result<Ex
     let file = Rewrite::open(&path, yes.into())?;
     let edits: Vec<Edit> = items
         .iter()
-        .map(|item| edit_of(section, item.clone(), &wanted, context.now))
+        .map(|item| edit_of(section, item.clone(), wanted, context.now))
         .collect();
     let outcome = change::apply(&file, &edits)?;
     for note in &outcome.notes {
         context.output.line(note);
     }
+    let widens = section == Section::Allow && !wanted.remove;
     let Some(text) = outcome.text else {
+        if widens {
+            note_remaining(&items, wanted, None, context);
+        }
         return Ok(Exit::Ok);
     };
     if review::put(file, &text, yes, context)? == Answer::No {
         return Ok(Exit::Failed);
     }
     refusal::note_other_policies(&path, &context.places)?;
-    if section == Section::Allow && !wanted.remove {
-        let named: Vec<PathBuf> = wanted.policy.into_iter().collect();
-        let all = Layers::of_command(&context.places, &named).and_then(|layers| layers.load());
-        match all {
-            Ok(all) => remaining::note(&all.compiled.policy, &items, &path, context.now),
-            // What was asked is done; that another file is broken is worth a word.
-            Err(problem) => problem::note(format_args!(
-                "note: whether other policy files refuse it is not known, since they do not load: {}",
-                problem.summary()
-            )),
-        }
+    if widens {
+        note_remaining(&items, wanted, Some(&path), context);
     }
     Ok(Exit::Ok)
+}
+
+/// Says what still refuses the items, but for the rules of one file, which have been shown.
+fn note_remaining(items: &[Item], wanted: &Wanted, shown: Option<&Path>, context: &Context<'_>) {
+    let named: Vec<PathBuf> = wanted.policy.iter().cloned().collect();
+    let all = Layers::of_command(&context.places, &named).and_then(|layers| layers.load());
+    match all {
+        Ok(all) => remaining::note(&all.compiled.policy, items, shown, context.now),
+        // What was asked is done; that another file is broken is worth a word.
+        Err(problem) => problem::note(format_args!(
+            "note: whether other policy files refuse it is not known, since they do not load: {}",
+            problem.summary()
+        )),
+    }
 }
 
 /// What the command line names.

@@ -61,7 +61,7 @@ pub(crate) fn run(arguments: &Arguments, context: &mut Context<'_>) -> Result<Ex
         all.retain(|running| running.pid == pid);
     }
     if all.is_empty() {
-        return Err(state::nobody());
+        return Err(arguments.pid.map_or_else(state::nobody, state::not_running));
     }
     let mut exit = Exit::Ok;
     for running in all {

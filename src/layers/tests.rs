@@ -161,9 +161,9 @@ fn a_named_file_has_to_be_there() {
     let layers = Layers::of_proxy(&bed.places("home"), &named);
     let problem = without_machine(layers, &bed).read().unwrap_err();
     assert_eq!(problem.exit(), crate::exit::Exit::Usage);
-    insta::assert_snapshot!(problem.plain(), @"
+    insta::assert_snapshot!(problem.plain(), @r"
     error: there is no policy file `/nowhere/policy.yaml`
-    hint: check the path after `--policy`
+    hint: check the path; it is read from the directory that the command runs in
     ");
 }
 

@@ -76,8 +76,8 @@ fn one_proxy_is_chosen_only_where_there_is_no_doubt() {
     assert_eq!(one(home.path(), None).unwrap(), this);
     assert_eq!(one(home.path(), Some(this.pid)).unwrap(), this);
     let other = one(home.path(), Some(1)).unwrap_err();
-    insta::assert_snapshot!(other.plain(), @"
-    error: no proxy runs as process 1
+    insta::assert_snapshot!(other.plain(), @r"
+    error: no proxy of this user runs as process 1
     hint: `moat status` lists those that run
     ");
 

@@ -204,6 +204,30 @@ fn comments_and_layout_stay_and_what_is_there_is_not_added_again() {
 }
 
 #[test]
+fn what_is_allowed_already_and_denied_all_the_same_is_said() {
+    let policy = format!("{POLICY}deny:\n  - id: never\n    net: [a.test]\n");
+    let case = Case::new(&policy);
+    let output = case.edit(&["allow", "a.test"]);
+    assert!(output.status.success());
+    assert!(out(&output).contains("nothing to change"), "{output:?}");
+    let note = "`a.test` is still refused, by deny group `never` in policy.yaml:11";
+    assert!(err(&output).contains(note), "{output:?}");
+}
+
+#[test]
+fn what_no_entry_opens_is_not_sent_to_an_editor() {
+    let case = Case::new(POLICY);
+    let output = case.edit(&["allow", "224.0.0.1"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        err(&output).contains("no entry opens multicast"),
+        "{output:?}"
+    );
+    assert!(!err(&output).contains("moat edit"), "{output:?}");
+    assert_eq!(case.text(), POLICY);
+}
+
+#[test]
 fn a_link_to_a_policy_stays_one_and_its_target_keeps_its_mode() {
     for (links, typed) in [
         (&[("policy.yaml", "real/policy.yaml")][..], "policy.yaml"),

@@ -117,6 +117,24 @@ fn a_mistake_is_64_and_an_answer_0() {
 }
 
 #[test]
+fn a_bad_value_is_told_what_a_good_one_is() {
+    let home = Home::new();
+    for (words, said) in [
+        (&["proxy", "--admin", "127.0.0.1"][..], "`127.0.0.1:9128`"),
+        (&["proxy", "--workers", "0"], "a whole number from 1"),
+        (
+            &["proxy", "--max-connections", "-1"],
+            "a whole number from 1",
+        ),
+        (&["allow", "a.test", "--port", "x"], "`22,8000-8100`"),
+    ] {
+        let output = home.moat(words);
+        assert_eq!(code(&output), Some(64), "{words:?}");
+        assert!(stderr(&output).contains(said), "{words:?}: {output:?}");
+    }
+}
+
+#[test]
 fn a_broken_policy_starts_no_proxy() {
     let home = Home::new();
     fs::write(home.path("policy.yaml"), "version: 1\nalow: []\n").unwrap();
@@ -148,6 +166,16 @@ fn the_environment_sets_flags_but_does_not_turn_the_record_off() {
     let mut wrong = home.command(&["proxy"]);
     let output = wrong.env("MOAT_IDLE_TIMEOUT", "soon").output().unwrap();
     assert_eq!(code(&output), Some(64));
+    assert!(stderr(&output).contains("variable `MOAT_IDLE_TIMEOUT`"));
+    for words in [
+        ["--idle-timeout", "later"],
+        ["--idle-timeout=later", "--observe"],
+    ] {
+        let mut typed = home.command(&[&["proxy"], &words[..]].concat());
+        let output = typed.env("MOAT_IDLE_TIMEOUT", "5s").output().unwrap();
+        assert_eq!(code(&output), Some(64));
+        assert!(!stderr(&output).contains("MOAT_"), "{output:?}");
+    }
 }
 
 #[test]

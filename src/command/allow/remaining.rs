@@ -1,4 +1,4 @@
-//! What an entry does not lift: a rule of another file that refuses it all the same.
+//! What an entry does not lift: a rule that refuses it all the same.
 
 use std::path::Path;
 use std::time::SystemTime;
@@ -12,11 +12,11 @@ use moat_policy::verdict::{Effect, Rule};
 
 use crate::problem;
 
-/// Says which rules of other files refuse what was allowed; those of the same file are findings.
-pub(super) fn note(policy: &Policy, items: &[Item], path: &Path, now: SystemTime) {
+/// Says which rules refuse what was allowed, but for those of the file whose findings were shown.
+pub(super) fn note(policy: &Policy, items: &[Item], shown: Option<&Path>, now: SystemTime) {
     for item in items {
         let rule = refusing(policy, item, now);
-        let Some(rule) = rule.filter(|rule| Path::new(&*rule.file) != path) else {
+        let Some(rule) = rule.filter(|rule| shown != Some(Path::new(&*rule.file))) else {
             continue;
         };
         problem::note(format_args!(

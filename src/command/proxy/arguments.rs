@@ -73,6 +73,7 @@ pub(crate) struct Arguments {
         value_name = "ADDR",
         env = "MOAT_ADMIN",
         hide_env_values = true,
+        value_parser = parse_admin,
         default_value = "127.0.0.1:9128"
     )]
     pub(super) admin: SocketAddr,
@@ -96,7 +97,13 @@ pub(crate) struct Arguments {
     pub(super) dns: Vec<SocketAddr>,
 
     /// Worker threads [default: one for each core].
-    #[arg(long, value_name = "N", env = "MOAT_WORKERS", hide_env_values = true)]
+    #[arg(
+        long,
+        value_name = "N",
+        env = "MOAT_WORKERS", hide_env_values = true,
+        value_parser = parse_count,
+        allow_negative_numbers = true
+    )]
     pub(super) workers: Option<NonZeroUsize>,
 
     /// Client connections at a time [default: half of what the descriptor limit allows].
@@ -106,7 +113,9 @@ pub(crate) struct Arguments {
         long,
         value_name = "N",
         env = "MOAT_MAX_CONNECTIONS",
-        hide_env_values = true
+        hide_env_values = true,
+        value_parser = parse_count,
+        allow_negative_numbers = true
     )]
     pub(super) max_connections: Option<NonZeroUsize>,
 
@@ -285,6 +294,17 @@ fn parse_listen(text: &str) -> Result<ListenAddress, String> {
     } else {
         ListenAddress::Tcp(address)
     })
+}
+
+fn parse_admin(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| {
+        "it is an address and a port such as `127.0.0.1:9128` or `[::1]:9128`".to_owned()
+    })
+}
+
+fn parse_count(text: &str) -> Result<NonZeroUsize, String> {
+    text.parse()
+        .map_err(|_| "it is a whole number from 1".to_owned())
 }
 
 /// The port of DNS (RFC 1035, section 4.2).

@@ -109,8 +109,8 @@ fn limits_are_never_zero() {
 
     For more information, try '--help'.
     ");
-    insta::assert_snapshot!(refusal(&["--workers", "0"]), @"
-    error: invalid value '0' for '--workers <N>': number would be zero for non-zero type
+    insta::assert_snapshot!(refusal(&["--workers", "0"]), @r"
+    error: invalid value '0' for '--workers <N>': it is a whole number from 1
 
     For more information, try '--help'.
     ");
