@@ -1,9 +1,4 @@
-use std::collections::BTreeSet;
-
 use super::*;
-
-/// The page that says what every field and word is.
-const PAGE: &str = include_str!("../../../docs/reference/json.md");
 
 /// A record with every field; a new field does not compile here before it is added.
 fn full() -> Record {
@@ -35,29 +30,6 @@ fn full() -> Record {
         duration_ms: Some(3),
         ended_by: Some(EndedBy::Client),
     }
-}
-
-/// The first cell of each row of the table below a heading, without its code marks.
-fn documented(heading: &str) -> BTreeSet<String> {
-    let (_, section) = PAGE.split_once(heading).expect("the page has the heading");
-    let section = section.split("\n## ").next().unwrap();
-    let rows = section.lines().filter_map(|line| line.strip_prefix("| `"));
-    rows.filter_map(|row| row.split_once('`'))
-        .map(|(name, _)| name.to_owned())
-        .collect()
-}
-
-#[test]
-fn every_field_is_documented_and_every_documented_field_is_there() {
-    let json = serde_json::to_value(full()).unwrap();
-    let fields: BTreeSet<String> = json.as_object().unwrap().keys().cloned().collect();
-    assert_eq!(fields, documented("## Fields of a record"));
-}
-
-#[test]
-fn every_cause_is_documented_and_every_documented_cause_is_there() {
-    let causes: BTreeSet<String> = Cause::ALL.map(|cause| cause.as_str().to_owned()).into();
-    assert_eq!(causes, documented("## Causes"));
 }
 
 #[test]
