@@ -71,3 +71,21 @@ fn a_command_without_a_subject_names_all_that_it_takes() {
         assert!(said.contains(names), "{words}: {said}");
     }
 }
+
+#[test]
+fn every_flag_of_the_proxy_has_a_variable_but_those_that_could_be_planted() {
+    let grammar = Cli::command();
+    let proxy = grammar.find_subcommand("proxy").unwrap();
+    let mut without = Vec::new();
+    for argument in proxy.get_arguments() {
+        let flag = argument.get_long().unwrap();
+        match argument.get_env() {
+            None => without.push(flag),
+            Some(name) => {
+                let expected = format!("MOAT_{}", flag.to_uppercase().replace('-', "_"));
+                assert_eq!(name.to_str(), Some(&*expected));
+            }
+        }
+    }
+    assert_eq!(without, ["policy", "audit-on-failure", "observe"]);
+}
