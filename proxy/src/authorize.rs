@@ -4,6 +4,7 @@
 mod outcome;
 
 use std::cell::Cell;
+use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
@@ -16,7 +17,7 @@ use moat_policy::request::{Request, Surface, Target};
 use moat_policy::verdict::{AddressVerdict, Basis, Effect, Grant, Rule, TlsRule, Verdict};
 
 pub(crate) use self::outcome::{
-    closed, established, left, refused_late, unreached, unread, unresolved,
+    closed, established, left, refused_anew, refused_late, unreached, unread, unresolved,
 };
 use self::outcome::{recorded, refused};
 use crate::config::Mode;
@@ -38,6 +39,36 @@ pub(crate) struct Asked {
     pub(crate) target: Target,
     /// The method for the record: a registered one or `OTHER`.
     pub(crate) method: Option<&'static str>,
+    /// What the policy may know of a plain HTTP request; of a connection it knows nothing more.
+    pub(crate) exact: Option<Box<Exact>>,
+}
+
+/// Method and path as the client sent them: for the policy alone, never for a record.
+#[derive(Clone)]
+pub(crate) struct Exact {
+    /// The method.
+    pub(crate) method: Box<str>,
+    /// The path without the query; `None` for `*`.
+    pub(crate) path: Option<Box<str>>,
+}
+
+impl fmt::Debug for Exact {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Exact")
+    }
+}
+
+impl Asked {
+    fn question(&self, now: SystemTime) -> Request<'_> {
+        let exact = self.exact.as_deref();
+        Request {
+            surface: Surface::Net,
+            target: &self.target,
+            method: exact.map(|exact| &*exact.method),
+            path: exact.and_then(|exact| exact.path.as_deref()),
+            now,
+        }
+    }
 }
 
 /// A request that no policy is asked about, since it could not be read or breaks its protocol.
@@ -136,11 +167,6 @@ impl Permit {
 }
 
 impl Ticket {
-    /// Gives the permit back, for one more dial: only when not a byte of the request was sent.
-    pub(crate) fn unspent(self) -> Permit {
-        self.permit
-    }
-
     /// The address of the connection that it was used for.
     pub(crate) fn address(&self) -> IpAddr {
         self.address
@@ -164,42 +190,16 @@ impl Ticket {
 
 /// Asks the policy. A refusal has its record already; a permit gets its own once its addresses
 /// are judged ([`addresses`]) or cannot be had ([`unresolved`]).
-pub(crate) fn request(
-    worker: &Worker,
-    asked: Asked,
-    path: Option<&str>,
-    method: Option<&str>,
-) -> Result<Permit, Refusal> {
+pub(crate) fn request(worker: &Worker, asked: Asked) -> Result<Permit, Refusal> {
     let loaded = worker.policy();
-    if let Some(address) = own_listener(worker, &asked.target) {
-        // No policy is asked: whatever it says, the reply must not name an entry that would help.
-        let refusal = Refusal::guarded(AddressClass::Listener, address);
-        refused(worker, &asked, &loaded, &refusal);
-        return Err(refusal);
-    }
     let since = Instant::now();
-    let verdict = loaded.policy.decide(&Request {
-        surface: Surface::Net,
-        target: &asked.target,
-        method,
-        path,
-        now: SystemTime::now(),
-    });
+    let answered = ask(worker, &asked, &loaded);
     worker.meter().decided(since.elapsed());
-    let enforced = match verdict.effect {
-        Effect::Allow if is_clear(&asked, &verdict) => {
-            let refusal = Refusal::tls_required(&verdict);
+    let (verdict, enforced) = match answered {
+        Ok(answered) => answered,
+        Err(refusal) => {
             refused(worker, &asked, &loaded, &refusal);
             return Err(refusal);
-        }
-        Effect::Allow => true,
-        Effect::Ask | Effect::Deny | Effect::Pass => {
-            if !is_overruled(worker, &verdict) {
-                let refusal = Refusal::verdict(&verdict).under(&loaded.policy);
-                refused(worker, &asked, &loaded, &refusal);
-                return Err(refusal);
-            }
-            false
         }
     };
     let rule = verdict.rule.map(Arc::clone);
@@ -214,6 +214,48 @@ pub(crate) fn request(
         grant,
         since,
     })
+}
+
+/// What a policy says to a request, and whether that is enforced; or why the request ends here.
+fn ask<'l>(
+    worker: &Worker,
+    asked: &Asked,
+    loaded: &'l Loaded,
+) -> Result<(Verdict<'l>, bool), Refusal> {
+    if let Some(address) = own_listener(worker, &asked.target) {
+        // No policy is asked: whatever it says, the reply must not name an entry that would help.
+        return Err(Refusal::guarded(AddressClass::Listener, address));
+    }
+    let verdict = loaded.policy.decide(&asked.question(SystemTime::now()));
+    match verdict.effect {
+        Effect::Allow if is_clear(asked, &verdict) => Err(Refusal::tls_required(&verdict)),
+        Effect::Allow => Ok((verdict, true)),
+        Effect::Ask | Effect::Deny | Effect::Pass => {
+            if is_overruled(worker, &verdict) {
+                return Ok((verdict, false));
+            }
+            Err(Refusal::verdict(&verdict).under(&loaded.policy))
+        }
+    }
+}
+
+/// A second permit for a request whose first one led to a connection that had ended: the same
+/// question, asked anew. The addresses are judged anew too. It has a record of its own only where
+/// it is a refusal, or where another policy decided.
+pub(crate) fn renew(
+    worker: &Worker,
+    ticket: &Ticket,
+    checked: &Checked,
+) -> Result<Permit, Refusal> {
+    let first = &ticket.permit;
+    let mut permit = request(worker, first.asked.clone())?;
+    permit.since = first.since;
+    if permit.generation() == first.generation() {
+        judge_all(worker, &permit, &checked.addresses)?;
+    } else {
+        addresses(worker, &permit, &checked.addresses)?;
+    }
+    Ok(permit)
 }
 
 /// Whether a request would be sent in clear where its rule requires TLS.
@@ -263,12 +305,7 @@ pub(crate) fn addresses(
     permit: &Permit,
     answers: &Arc<[IpAddr]>,
 ) -> Result<Checked, Refusal> {
-    for &address in answers.iter() {
-        if let Some(refusal) = judge(worker, permit, address) {
-            refused(worker, &permit.asked, &permit.loaded, &refusal);
-            return Err(refusal);
-        }
-    }
+    judge_all(worker, permit, answers)?;
     // With one address it is clear already which one will be dialled.
     let address = match **answers {
         [only] => Some(only),
@@ -285,8 +322,21 @@ pub(crate) fn addresses(
     })
 }
 
-fn judge(worker: &Worker, permit: &Permit, address: IpAddr) -> Option<Refusal> {
-    let target = &permit.asked.target;
+/// Refuses a permit of which one address is refused, with a record.
+fn judge_all(worker: &Worker, permit: &Permit, answers: &[IpAddr]) -> Result<(), Refusal> {
+    let (asked, loaded) = (&permit.asked, &permit.loaded);
+    let mut refusals = answers
+        .iter()
+        .filter_map(|&address| judge(worker, asked, loaded, address));
+    let Some(refusal) = refusals.next() else {
+        return Ok(());
+    };
+    refused(worker, asked, loaded, &refusal);
+    Err(refusal)
+}
+
+fn judge(worker: &Worker, asked: &Asked, loaded: &Loaded, address: IpAddr) -> Option<Refusal> {
+    let target = &asked.target;
     if is_listener(&worker.shared, address, target.port) {
         return Some(Refusal::guarded(AddressClass::Listener, address));
     }
@@ -294,9 +344,9 @@ fn judge(worker: &Worker, permit: &Permit, address: IpAddr) -> Option<Refusal> {
     if matches!(target.host, Host::Address(_)) && !readings(address).any(own) {
         return None; // `decide` judged the literal itself.
     }
-    let policy = &permit.loaded.policy;
-    let verdict = policy.judge_address(Surface::Net, address, target.port, &own, SystemTime::now());
-    match verdict {
+    let policy = &loaded.policy;
+    let now = SystemTime::now();
+    match policy.judge_address(Surface::Net, address, target.port, &own, now) {
         AddressVerdict::Open => None,
         AddressVerdict::Guarded(class) => Some(Refusal::guarded(class, address).under(policy)),
         AddressVerdict::Refused(rule) => Some(Refusal::address_rule(rule, address)),
@@ -310,24 +360,16 @@ pub(crate) fn allows(worker: &Worker, ticket: &Ticket, target: &Target) -> bool 
     verdict.effect == Effect::Allow || is_overruled(worker, &verdict)
 }
 
-/// Whether the policy in force now would still let an open tunnel be made.
-pub(crate) fn still_allows(worker: &Worker, ticket: &Ticket) -> bool {
+/// Whether the policy in force now would still let an open tunnel or exchange be made, and if not,
+/// why.
+pub(crate) fn recheck(worker: &Worker, ticket: &Ticket) -> Result<(), Refusal> {
     let loaded = worker.policy();
     if loaded.generation == ticket.permit.generation() {
-        return true;
+        return Ok(());
     }
-    let policy = &loaded.policy;
-    let (target, now) = (ticket.target(), SystemTime::now());
-    let verdict = policy.decide(&Request::connection(target, now));
-    if verdict.effect != Effect::Allow && !is_overruled(worker, &verdict) {
-        return false;
-    }
-    let own = |address| worker.shared.interfaces.hold(address);
-    if matches!(target.host, Host::Address(_)) && !readings(ticket.address).any(own) {
-        return true;
-    }
-    let verdict = policy.judge_address(Surface::Net, ticket.address, target.port, &own, now);
-    matches!(verdict, AddressVerdict::Open)
+    let asked = &ticket.permit.asked;
+    ask(worker, asked, &loaded)?;
+    judge(worker, asked, &loaded, ticket.address).map_or(Ok(()), Err)
 }
 
 #[cfg(test)]

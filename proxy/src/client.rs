@@ -3,8 +3,9 @@
 
 use std::borrow::Cow;
 use std::io;
+use std::mem::MaybeUninit;
 use std::net::SocketAddr;
-use std::os::fd::AsFd as _;
+use std::os::fd::AsFd;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -13,9 +14,12 @@ use std::time::Duration;
 use moat_policy::record::Actor;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use socket2::SockRef;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::server::TlsStream;
+
+/// How often to look for the end of a Unix socket that nobody reads.
+const LOOK: Duration = Duration::from_millis(250);
 
 /// Who asks: the address that the client came from. A Unix socket, which has none, is `unix`.
 pub(crate) fn identify(peer: Option<SocketAddr>) -> Arc<Actor> {
@@ -70,6 +74,67 @@ impl ClientStream {
         self.shows(PollFlags::ERR)
     }
 
+    /// Resolves when the client is gone for good. One that has only ended its own sending is still
+    /// there.
+    pub(crate) async fn gone(&self) {
+        loop {
+            // A reset wakes its socket. The end of a Unix socket has no event of its own.
+            let _ = tokio::time::timeout(LOOK, self.broken()).await;
+            if self.is_gone() {
+                return;
+            }
+        }
+    }
+
+    /// Resolves when the client is gone, or has ended its own sending without a word.
+    pub(crate) async fn deserted(&self) {
+        loop {
+            let ready = match self {
+                Self::Tcp(stream) => stream.readable().await,
+                Self::Unix(stream) => stream.readable().await,
+                Self::Tls(stream) => stream.get_ref().0.readable().await,
+            };
+            let peeked = ready.and_then(|()| match self {
+                Self::Tcp(stream) => stream.try_io(Interest::READABLE, || peek(stream)),
+                Self::Unix(stream) => stream.try_io(Interest::READABLE, || peek(stream)),
+                Self::Tls(stream) => {
+                    let stream = stream.get_ref().0;
+                    stream.try_io(Interest::READABLE, || peek(stream))
+                }
+            });
+            match peeked {
+                Ok(0) => return,
+                Ok(_) => return self.gone().await,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(_) => return,
+            }
+        }
+    }
+
+    /// Ready once something has happened on a socket that nobody reads: bytes, their end, or a
+    /// reset. Takes the place of whoever waits to read.
+    pub(crate) fn poll_stirred(&self, cx: &mut Context<'_>) -> Poll<()> {
+        let stirred = match self {
+            Self::Tcp(stream) => stream.poll_read_ready(cx),
+            Self::Unix(stream) => stream.poll_read_ready(cx),
+            Self::Tls(stream) => stream.get_ref().0.poll_read_ready(cx),
+        };
+        stirred.map(|_| ())
+    }
+
+    /// Resolves when the socket has an error.
+    async fn broken(&self) {
+        let broken = match self {
+            Self::Tcp(stream) => stream.ready(Interest::ERROR).await,
+            Self::Unix(stream) => stream.ready(Interest::ERROR).await,
+            Self::Tls(stream) => stream.get_ref().0.ready(Interest::ERROR).await,
+        };
+        if broken.is_ok() && !self.is_gone() {
+            // An error that is over already does not come again.
+            std::future::pending::<()>().await;
+        }
+    }
+
     fn shows(&self, any: PollFlags) -> bool {
         let socket = match self {
             Self::Tcp(stream) => stream.as_fd(),
@@ -99,6 +164,10 @@ impl ClientStream {
             Self::Tls(_) => {}
         }
     }
+}
+
+fn peek(socket: impl AsFd) -> io::Result<usize> {
+    SockRef::from(&socket).peek(&mut [MaybeUninit::uninit()])
 }
 
 macro_rules! each {

@@ -117,7 +117,7 @@ pub struct Config {
     pub audit_on_failure: AuditOnFailure,
     /// Enforce or observe.
     pub mode: Mode,
-    /// Whether a new policy cuts the open tunnels that it refuses.
+    /// Whether a new policy cuts the open tunnels and exchanges that it refuses.
     pub recheck: bool,
     /// How many host names metrics may carry as labels; 0 for none.
     pub metrics_hosts: usize,

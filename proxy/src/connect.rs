@@ -1,5 +1,6 @@
 //! The CONNECT door: authority, permit, addresses, dial, 200, tunnel.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -75,13 +76,16 @@ pub(crate) async fn serve(
                 actor,
                 target: target.clone(),
                 method: Some("CONNECT"),
+                exact: None,
             };
             // Boxed: what it needs while it looks up and dials is not kept for the tunnel's life.
-            let opened = Box::pin(open(worker, asked)).await;
+            let opened = Box::pin(open(worker, asked, left(&stream, &early))).await;
             opened.map_err(|refusal| (Some(target), refusal))
         }
     };
     match opened {
+        // Nobody hears an answer.
+        Err((_, refusal)) if refusal.cause == Cause::Client => {}
         Err((target, refusal)) => {
             drop(early);
             let reply = Reply {
@@ -141,39 +145,55 @@ async fn tell(
     }
 }
 
-/// From a parsed request to a connected upstream: what every door does.
-pub(crate) async fn open(worker: &Worker, asked: Asked) -> Result<(TcpStream, Ticket), Refusal> {
-    let (permit, checked) = judge(worker, asked, None, None).await?;
-    reach(worker, permit, &checked).await
+/// Resolves when a client that waits for its tunnel has left. One that ends its sending before it
+/// has sent anything through the tunnel has, too.
+pub(crate) async fn left(client: &ClientStream, early: &[u8]) {
+    if early.is_empty() {
+        client.deserted().await;
+    } else {
+        client.gone().await;
+    }
 }
 
-/// From a parsed request to judged addresses. The decision is recorded either way.
+/// From a parsed request to a connected upstream, while the client is there: what every door does.
+pub(crate) async fn open(
+    worker: &Worker,
+    asked: Asked,
+    gone: impl Future<Output = ()>,
+) -> Result<(TcpStream, Ticket), Refusal> {
+    let mut gone = pin!(gone);
+    let (permit, checked) = judge(worker, asked, gone.as_mut()).await?;
+    reach(worker, permit, &checked, gone).await
+}
+
+/// From a parsed request to judged addresses, while the client is there. The decision is recorded
+/// either way.
 pub(crate) async fn judge(
     worker: &Worker,
     asked: Asked,
-    path: Option<&str>,
-    method: Option<&str>,
+    gone: impl Future<Output = ()>,
 ) -> Result<(Permit, Checked), Refusal> {
-    let permit = authorize::request(worker, asked, path, method)?;
+    let permit = authorize::request(worker, asked)?;
     let resolved = tokio::select! {
         biased;
         resolved = worker.resolver.resolve(&permit) => resolved,
-        () = worker.drain().over() => Err(Refusal::shutting_down()),
+        refusal = in_vain(worker, gone) => Err(refusal),
     };
     let answers = resolved.map_err(|refusal| authorize::unresolved(worker, &permit, refusal))?;
     let checked = authorize::addresses(worker, &permit, &answers)?;
     Ok((permit, checked))
 }
 
-/// From judged addresses to a connected upstream.
+/// From judged addresses to a connected upstream, while the client is there.
 pub(crate) async fn reach(
     worker: &Worker,
     permit: Permit,
     checked: &Checked,
+    gone: impl Future<Output = ()>,
 ) -> Result<(TcpStream, Ticket), Refusal> {
     let started = Instant::now();
     let limit = worker.config().timeouts.connect;
-    let dialled = dial(permit, checked, limit, worker.drain().over()).await;
+    let dialled = dial(permit, checked, limit, in_vain(worker, gone)).await;
     worker.meter().dialled(started.elapsed());
     match dialled {
         Ok(dialled) => Ok(dialled),
@@ -181,5 +201,14 @@ pub(crate) async fn reach(
             authorize::unreached(worker, &permit, &refusal);
             Err(refusal)
         }
+    }
+}
+
+/// Resolves when nobody waits for an upstream any more, and says why.
+async fn in_vain(worker: &Worker, gone: impl Future<Output = ()>) -> Refusal {
+    tokio::select! {
+        biased;
+        () = worker.drain().over() => Refusal::shutting_down(),
+        () = gone => Refusal::left(),
     }
 }

@@ -18,13 +18,13 @@ use crate::refusal::Refusal;
 /// How long a question to a name server may wait for its connection.
 const NAME_SERVER: Duration = Duration::from_secs(5);
 
-/// Connects to one of the checked addresses, unless the proxy's time is `over` before, and uses the
+/// Connects to one of the checked addresses, unless nobody waits for it any more, and uses the
 /// permit up for it. The permit comes back with a refusal, for the record.
 pub(crate) async fn dial(
     permit: Permit,
     checked: &Checked,
     limit: Duration,
-    over: impl Future<Output = ()>,
+    vain: impl Future<Output = Refusal>,
 ) -> Result<(TcpStream, Ticket), (Permit, Refusal)> {
     if !permit.is_valid(SystemTime::now()) {
         return Err((permit, Refusal::connect(VOID, false)));
@@ -33,7 +33,7 @@ pub(crate) async fn dial(
     let won = tokio::select! {
         biased;
         won = first(&addresses, limit) => won,
-        () = over => return Err((permit, Refusal::shutting_down())),
+        refusal = vain => return Err((permit, refusal)),
     };
     match won {
         Ok((stream, address)) if permit.is_valid(SystemTime::now()) => {

@@ -9,18 +9,19 @@ mod fields;
 mod held;
 mod order;
 
+use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use bytes::BytesMut;
-use moat_policy::record::{Actor, Protocol};
+use moat_policy::record::{Actor, Cause, Protocol};
 use moat_policy::request::Target;
 use tokio::io::AsyncWriteExt as _;
 
 pub(crate) use self::body::Upload;
 use self::exchange::Exchange;
 pub(crate) use self::order::Order;
-use crate::authorize::{self, Asked, Unread};
+use crate::authorize::{self, Asked, Exact, Unread};
 use crate::client::ClientStream;
 use crate::connect;
 use crate::gate::Gate;
@@ -69,9 +70,15 @@ pub(crate) async fn serve(
         actor: Arc::clone(actor),
         target: target.clone(),
         method,
+        exact: Some(Box::new(Exact {
+            method: std::mem::take(&mut order.method),
+            path: order.path.take(),
+        })),
     };
-    match open(worker, asked, &order).await {
+    match open(worker, asked, &client.0).await {
         Ok(exchange) => exchange.run(client, order, id).await,
+        // Nobody hears an answer.
+        Err(refusal) if refusal.cause == Cause::Client => None,
         Err(refusal) => {
             let answer = Answer::new(worker, &order, Some(&target), id);
             answer.refuse(client, &refusal).await
@@ -80,10 +87,14 @@ pub(crate) async fn serve(
 }
 
 /// From a read request to an upstream connection that may carry it.
-async fn open(worker: &Rc<Worker>, asked: Asked, order: &Order) -> Result<Rc<Exchange>, Refusal> {
-    let path = order.path.as_deref();
-    let (permit, checked) = connect::judge(worker, asked, path, Some(&order.method)).await?;
-    Exchange::open(worker, permit, checked).await
+async fn open(
+    worker: &Rc<Worker>,
+    asked: Asked,
+    client: &ClientStream,
+) -> Result<Rc<Exchange>, Refusal> {
+    let mut gone = pin!(client.gone());
+    let (permit, checked) = connect::judge(worker, asked, gone.as_mut()).await?;
+    Exchange::open(worker, permit, checked, gone).await
 }
 
 /// Where and how a refusal is said.

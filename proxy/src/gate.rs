@@ -90,6 +90,11 @@ impl<S> Gate<S> {
         self.drained
     }
 
+    /// Whether the whole message was read, so that nobody reads from the stream any more.
+    pub(crate) fn is_over(&self) -> bool {
+        self.state == State::Over
+    }
+
     /// Whether the client has been sent anything.
     pub(crate) fn has_spoken(&self) -> bool {
         self.spoke

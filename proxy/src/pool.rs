@@ -22,8 +22,7 @@ use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-pub(crate) use self::socket::OriginSocket;
-use self::socket::Patience;
+pub(crate) use self::socket::{Line, OriginSocket};
 use crate::forward::Upload;
 use crate::metrics::{IdleUpstream, Meter};
 use crate::refusal::Refusal;
@@ -44,6 +43,8 @@ const MAX_AHEAD: usize = 4 * MAX_BUFFERED;
 
 /// What a client is told of an answer that is none.
 pub(crate) const BROKEN: &str = "the origin's answer breaks the protocol";
+/// What it is told where none came.
+pub(crate) const ENDED: &str = "the origin closed the connection before it answered";
 
 /// What a connection is kept under.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
@@ -58,24 +59,24 @@ pub(crate) struct Key {
 #[derive(Debug)]
 pub(crate) struct Upstream {
     /// Where requests go.
-    pub(crate) sender: SendRequest<Upload>,
+    sender: SendRequest<Upload>,
+    /// What its socket has seen of the request that it carries.
+    pub(crate) line: Rc<Line>,
     /// The address it is connected to.
     pub(crate) address: IpAddr,
     /// Gives the bare connection after a switch of protocols.
     pub(crate) switched: oneshot::Receiver<Parts<TokioIo<OriginSocket>>>,
-    patience: Patience,
 }
 
 impl Upstream {
     /// Sets up HTTP/1.1 on a fresh connection.
     pub(crate) async fn new(stream: TcpStream, address: IpAddr) -> Result<Self, Refusal> {
-        let patience = Patience::default();
-        let socket = OriginSocket::new(stream, patience.clone());
+        let line = Line::new(stream);
         let (sender, connection) = http1::Builder::new()
             .preserve_header_case(true)
             .max_headers(MAX_HEADERS)
             .max_buf_size(MAX_BUFFERED)
-            .handshake(TokioIo::new(socket))
+            .handshake(TokioIo::new(OriginSocket::new(Rc::clone(&line))))
             .await
             .map_err(|_| Refusal::upstream("the origin's connection cannot be used"))?;
         let (switch, switched) = oneshot::channel();
@@ -87,31 +88,41 @@ impl Upstream {
         });
         Ok(Self {
             sender,
+            line,
             address,
             switched,
-            patience,
         })
     }
 
-    /// Sends one request and waits for the head of its response.
-    pub(crate) async fn ask(
+    /// Resolves when it can take a request.
+    #[cfg(test)]
+    pub(crate) async fn ready(&mut self) {
+        assert!(self.sender.ready().await.is_ok());
+    }
+
+    /// Sends a request, unless the connection holds anything before it, and waits for the head of its
+    /// response.
+    pub(crate) async fn send(
         &mut self,
         request: Request<Upload>,
-    ) -> Result<Response<Incoming>, TrySendError<Request<Upload>>> {
-        self.patience.set(Some(MAX_AHEAD));
-        let response = self.sender.try_send_request(request).await?;
-        self.patience.set(None);
+    ) -> Result<Response<Incoming>, hyper::Error> {
+        self.line.begin(MAX_AHEAD);
+        let sent = self.sender.try_send_request(request).await;
+        let response = sent.map_err(TrySendError::into_error)?;
+        self.line.answered();
         Ok(response)
     }
 
     /// Why there was no response.
     pub(crate) fn fault(&self, error: &hyper::Error) -> Refusal {
-        Refusal::upstream(if self.patience.is_over() {
+        Refusal::upstream(if self.line.is_patience_over() {
             "the origin announces an answer without end"
         } else if error.is_parse() {
             BROKEN
+        } else if self.line.has_begun() {
+            ENDED
         } else {
-            "the origin closed the connection before it answered"
+            "the origin spoke or closed the connection before it was asked"
         })
     }
 }
@@ -180,6 +191,12 @@ impl Pool {
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.kept.borrow().total
+    }
+
+    /// Closes what cannot be used any more.
+    #[cfg(test)]
+    pub(crate) fn sweep(&self) {
+        self.kept.borrow_mut().sweep(Instant::now());
     }
 
     fn keep(&self, key: Key, upstream: Upstream) {

@@ -142,6 +142,12 @@ impl Refusal {
             .with_error("http_request_error")
     }
 
+    /// The client left before there was an answer. Nobody hears this.
+    pub(crate) fn left() -> Self {
+        Self::plain(Cause::Client, 400, Effect::Allow, "the client left")
+            .with_error("http_request_error")
+    }
+
     /// A permitted name leads to an address that is guarded.
     pub(crate) fn guarded(class: AddressClass, address: IpAddr) -> Self {
         Self {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use bytes::{Buf as _, BytesMut};
 use moat_policy::host::Host;
 use moat_policy::port::Port;
-use moat_policy::record::{Actor, Protocol};
+use moat_policy::record::{Actor, Cause, Protocol};
 use moat_policy::request::Target;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
@@ -89,8 +89,12 @@ pub(crate) async fn serve(
         actor,
         target,
         method: None,
+        exact: None,
     };
-    match Box::pin(connect::open(worker, asked)).await {
+    let gone = connect::left(&stream, &early);
+    match Box::pin(connect::open(worker, asked, gone)).await {
+        // Nobody hears an answer.
+        Err(refusal) if refusal.cause == Cause::Client => {}
         Err(refusal) => linger::say(&mut stream, &answer(reply::socks_code(&refusal))).await,
         Ok((upstream, ticket)) => {
             let ends = Ends {

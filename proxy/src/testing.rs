@@ -22,7 +22,7 @@ use crate::config::{AuditOnFailure, AuditTo, Config, Mode, Timeouts};
 use crate::metrics::{Meter, Metrics};
 use crate::own::OwnListeners;
 use crate::record::{Entry, Message, Recorder};
-use crate::worker::{Shared, Worker};
+use crate::worker::{Loaded, Shared, Worker};
 
 /// A policy that allows these entries.
 pub(crate) fn policy(entries: &[&str]) -> Arc<Policy> {
@@ -86,6 +86,22 @@ pub(crate) fn worker(policy: Arc<Policy>, config: Config, own: &[&str]) -> (Rc<W
     (Rc::new(worker), Records(records))
 }
 
+/// Puts another policy in force, as a reload does.
+pub(crate) fn replace(worker: &Worker, policy: Arc<Policy>) {
+    let generation = worker.policy().generation + 1;
+    let loaded = Loaded { policy, generation };
+    worker.shared.policy.store(Arc::new(loaded));
+    if worker.config().recheck {
+        worker.hold_to_policy();
+    }
+}
+
+/// Writes to a socket of this machine without a turn for anybody else: the other end's kernel has
+/// the bytes before its runtime can hear of them.
+pub(crate) fn write_now(stream: &mut TcpStream, bytes: &[u8]) {
+    assert_eq!(stream.try_write(bytes).unwrap(), bytes.len());
+}
+
 /// Counters that nobody reads.
 pub(crate) fn meter() -> Rc<Meter> {
     let metrics = Arc::new(Metrics::new(1, 0));
@@ -125,6 +141,7 @@ pub(crate) fn asked(worker: &Worker, text: &str) -> Asked {
         actor: Arc::new(Actor::default()),
         target: target(text),
         method: Some("CONNECT"),
+        exact: None,
     }
 }
 

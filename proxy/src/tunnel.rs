@@ -47,7 +47,7 @@ pub(crate) fn serve(
 ) -> impl Future<Output = ()> {
     // Before the future, which would keep room for the ticket for as long as the tunnel lives.
     let open = worker.tunnels.enter(ticket);
-    if worker.config().recheck && !authorize::still_allows(worker, open.ticket()) {
+    if worker.config().recheck && authorize::recheck(worker, open.ticket()).is_err() {
         // The policy changed while this was dialled, after the open tunnels were held to it.
         open.cut();
     }

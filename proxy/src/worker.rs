@@ -10,7 +10,8 @@ use std::time::{Duration, SystemTime};
 
 use arc_swap::ArcSwap;
 use moat_policy::policy::Policy;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::futures::Notified;
+use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::JoinSet;
 
 use crate::authorize;
@@ -109,6 +110,7 @@ pub(crate) struct Worker {
     pub(crate) resolver: Resolver,
     pub(crate) tunnels: Tunnels,
     pub(crate) pool: Pool,
+    rechecks: Notify,
     meter: Rc<Meter>,
     drain: Rc<Drain>,
     index: usize,
@@ -131,6 +133,7 @@ impl Worker {
             resolver,
             tunnels: Tunnels::default(),
             pool: Pool::new(Rc::clone(&meter)),
+            rechecks: Notify::new(),
             meter,
             drain: Rc::default(),
             index,
@@ -166,6 +169,23 @@ impl Worker {
     /// Whether the proxy is coming to its end.
     pub(crate) fn drain(&self) -> &Rc<Drain> {
         &self.drain
+    }
+
+    /// Resolves when what is open is to be held to a new policy, counted from this call. Tunnels are
+    /// looked at by themselves; this is for what is no tunnel.
+    pub(crate) fn rechecked(&self) -> Notified<'_> {
+        self.rechecks.notified()
+    }
+
+    /// Cuts the open tunnels that the policy now refuses, and has open exchanges look for themselves.
+    pub(crate) fn hold_to_policy(&self) {
+        self.rechecks.notify_waiters();
+        let cut = self
+            .tunnels
+            .cut_unless(|ticket| authorize::recheck(self, ticket).is_ok());
+        if cut > 0 {
+            tracing::info!(cut, "ended tunnels that the new policy refuses");
+        }
     }
 
     /// A new id: xorshift64* over a random seed, unpredictable enough to be unique, not a secret.
@@ -217,7 +237,7 @@ pub(crate) async fn run(
                 drop(phase);
                 break;
             }
-            Ok(()) = recheck.changed() => hold_to_policy(&worker),
+            Ok(()) = recheck.changed() => worker.hold_to_policy(),
             // A worker that no longer accepts would leave its share of the clients waiting, so it
             // comes to its end in the ordinary way, and takes the others with it.
             Some(stopped) = acceptors.join_next() => {
@@ -245,14 +265,4 @@ pub(crate) async fn run(
 fn why(stopped: io::Result<()>) -> io::Error {
     let error = stopped.err();
     error.unwrap_or_else(|| io::Error::other("a listener stopped"))
-}
-
-/// Cuts the open tunnels that the policy now refuses.
-fn hold_to_policy(worker: &Worker) {
-    let cut = worker
-        .tunnels
-        .cut_unless(|ticket| authorize::still_allows(worker, ticket));
-    if cut > 0 {
-        tracing::info!(cut, "ended tunnels that the new policy refuses");
-    }
 }

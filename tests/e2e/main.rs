@@ -24,6 +24,7 @@ mod headers;
 mod hostile;
 mod http;
 mod interfaces;
+mod left;
 mod listeners;
 mod literals;
 mod load;

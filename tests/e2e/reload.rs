@@ -12,6 +12,7 @@ use rustix::process::Signal;
 
 use crate::support::client::End;
 use crate::support::moat::{base_policy, policy_with};
+use crate::support::origin::After;
 use crate::support::wait::{pace, wait_for};
 use crate::support::{Moat, bed};
 
@@ -314,6 +315,75 @@ fn recheck_cuts_what_the_new_policy_refuses() {
         moat.reload();
         assert_eq!(refused.rest().1, End::Reset);
         assert_eq!(kept.send("still here").exactly(10), b"still here");
+        moat.finish();
+    });
+}
+
+/// The base policy, and a way to paths below one of `paths.test`.
+fn with_path(path: &str) -> String {
+    let entry = format!(
+        "version: 1\nallow:\n  - id: paths\n    net: [{{host: paths.test, methods: [GET], \
+         paths: [\"{path}/**\"]}}]\n"
+    );
+    base_policy().replacen("version: 1\nallow:\n", &entry, 1)
+}
+
+#[test]
+fn recheck_holds_a_websocket_to_the_method_and_path_that_it_began_with() {
+    bed(|bed| {
+        bed.dns.set("paths.test", "A 127.0.0.2");
+        bed.origins.on("/o/ws", |stream, _| {
+            let answer = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\
+                          Connection: Upgrade\r\n\r\n";
+            let _ = stream.write_all(answer.as_bytes());
+            let mut frame = [0; 5];
+            while stream.read_exact(&mut frame).is_ok() && stream.write_all(&frame).is_ok() {}
+            After::Close
+        });
+        let moat = bed
+            .moat()
+            .switch("--recheck")
+            .policy(&with_path("/o"))
+            .start();
+        moat.count(1);
+        let mut client = moat.dial();
+        client.send(
+            "GET http://paths.test/o/ws HTTP/1.1\r\nHost: paths.test\r\n\
+             Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n",
+        );
+        assert_eq!(client.answer().status(), 101);
+        moat.write_policy(&with_path("/o").replace("id: paths", "id: same"));
+        moat.reload();
+        assert_eq!(moat.connect("denied.test:443"), 403);
+        assert_eq!(client.send("frame").exactly(5), b"frame");
+        moat.write_policy(&with_path("/p"));
+        moat.reload();
+        client.rest();
+        moat.finish();
+    });
+}
+
+#[test]
+fn recheck_cuts_a_download_that_the_new_policy_refuses() {
+    bed(|bed| {
+        bed.origins.on("/long", |stream, _| {
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf");
+            let _ = stream.read(&mut [0]);
+            After::Close
+        });
+        let moat = bed.moat().switch("--recheck").start();
+        moat.count(1);
+        let mut client = moat.dial();
+        client.send("GET http://svc.allowed.test/long HTTP/1.1\r\nHost: svc.allowed.test\r\n\r\n");
+        let mut start = Vec::new();
+        while !start.ends_with(b"half") {
+            start.extend(client.exactly(1));
+        }
+        moat.write_policy(&policy_with(&["allowed.test"]));
+        moat.reload();
+        assert!(client.rest().0.is_empty());
+        let close = moat.wait_record("close", |record| record["cause"] == "shutdown");
+        assert_eq!(close["ended_by"], "moat", "{close}");
         moat.finish();
     });
 }

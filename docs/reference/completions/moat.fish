@@ -304,7 +304,7 @@ complete -c moat -n "__fish_moat_using_subcommand proxy" -l metrics-hosts -d 'Ho
 complete -c moat -n "__fish_moat_using_subcommand proxy" -l log-format -d 'The shape of log lines on standard error' -r -f -a "text\t'One line of words'
 json\t'One JSON object a line'"
 complete -c moat -n "__fish_moat_using_subcommand proxy" -l observe -d 'Let through what only the default or an `ask` refuses, and record it as not enforced'
-complete -c moat -n "__fish_moat_using_subcommand proxy" -l recheck -d 'Cut open tunnels that a new policy refuses'
+complete -c moat -n "__fish_moat_using_subcommand proxy" -l recheck -d 'Cut open tunnels and exchanges that a new policy refuses'
 complete -c moat -n "__fish_moat_using_subcommand proxy" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c moat -n "__fish_moat_using_subcommand status" -l pid -d 'Only the proxy with this process id' -r
 complete -c moat -n "__fish_moat_using_subcommand status" -l json -d 'Print one JSON object for each proxy, with its counters'

@@ -30,15 +30,23 @@ pub(crate) fn unresolved(worker: &Worker, permit: &Permit, refusal: Refusal) -> 
 
 /// Records the end of a permit whose addresses could not be reached.
 pub(crate) fn unreached(worker: &Worker, permit: &Permit, refusal: &Refusal) {
-    worker.meter().failed(refusal.cause);
+    // A client that left is nobody's failure, and was sent nothing.
+    let has_left = refusal.cause == Cause::Client;
+    if !has_left {
+        worker.meter().failed(refusal.cause);
+    }
     let traffic = Traffic {
         up: 0,
         down: 0,
         duration: permit.since.elapsed(),
-        ended_by: EndedBy::Moat,
+        ended_by: if has_left {
+            EndedBy::Client
+        } else {
+            EndedBy::Moat
+        },
     };
     let entry = Entry {
-        status: Some(status(permit.asked.protocol, refusal)),
+        status: (!has_left).then(|| status(permit.asked.protocol, refusal)),
         reason: Some(refusal.detail.clone()),
         address: refusal.address,
         ..close(permit, refusal.cause, traffic)
@@ -49,6 +57,12 @@ pub(crate) fn unreached(worker: &Worker, permit: &Permit, refusal: &Refusal) {
 /// Records a refusal that comes after a permit was used: a second decision of the same request.
 pub(crate) fn refused_late(worker: &Worker, ticket: &Ticket, refusal: &Refusal) {
     refused(worker, &ticket.permit.asked, &ticket.permit.loaded, refusal);
+}
+
+/// Records that the policy in force now refuses what another one permitted: a second decision of
+/// the same request.
+pub(crate) fn refused_anew(worker: &Worker, ticket: &Ticket, refusal: &Refusal) {
+    refused(worker, &ticket.permit.asked, &worker.policy(), refusal);
 }
 
 /// Notes that a request is through, and what it was answered: its tunnel is open, or its upstream

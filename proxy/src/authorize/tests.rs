@@ -16,7 +16,7 @@ use crate::testing::{self, Records, asked, config, listener, local};
 use crate::worker::Worker;
 
 fn judged(worker: &Worker, target: &str, answers: &[&str]) -> Result<Permit, Refusal> {
-    let permit = request(worker, asked(worker, target), None, None)?;
+    let permit = request(worker, asked(worker, target))?;
     let answers: Arc<[IpAddr]> = answers.iter().map(|text| text.parse().unwrap()).collect();
     addresses(worker, &permit, &answers)?;
     Ok(permit)
@@ -63,7 +63,7 @@ fn a_decision_makes_one_record_whatever_its_stage() {
 #[test]
 fn a_name_that_does_not_resolve_is_an_allow_and_a_close() {
     under(&["allowed.test"], config(), &[], |worker, records| {
-        let permit = request(worker, asked(worker, "allowed.test:443"), None, None).unwrap();
+        let permit = request(worker, asked(worker, "allowed.test:443")).unwrap();
         assert!(events(records).is_empty());
         let sent = unresolved(worker, &permit, Refusal::dns("no such name", false));
         assert_eq!(sent.status, 502);
@@ -181,7 +181,7 @@ fn a_request_on_its_way_when_the_proxy_ends_has_a_decision_and_an_end() {
         let (worker, records) = testing::worker(policy, config, &[]);
         worker.drain().finish();
         for target in ["slow.test:443", &address] {
-            let refusal = connect::open(&worker, asked(&worker, target))
+            let refusal = connect::open(&worker, asked(&worker, target), pending())
                 .await
                 .unwrap_err();
             assert_eq!((refusal.status, refusal.cause), (503, Cause::Shutdown));
@@ -197,7 +197,7 @@ fn a_request_on_its_way_when_the_proxy_ends_has_a_decision_and_an_end() {
 #[test]
 fn a_name_that_does_not_resolve_is_503_where_no_record_can_be_kept() {
     under(&["allowed.test"], config(), &[], |worker, records| {
-        let permit = request(worker, asked(worker, "allowed.test:443"), None, None).unwrap();
+        let permit = request(worker, asked(worker, "allowed.test:443")).unwrap();
         worker.recorder().health().set_failing(true);
         let sent = unresolved(worker, &permit, Refusal::dns("no such name", false));
         assert_eq!(sent.status, 503);
@@ -221,7 +221,7 @@ fn a_permit_is_void_past_the_end_of_its_rule() {
         let (_listener, address) = listener().await;
         let policy = testing::policy_text(&text);
         let (worker, _records) = testing::worker(policy, config(), &[]);
-        let permit = request(&worker, asked(&worker, &address), None, None).unwrap();
+        let permit = request(&worker, asked(&worker, &address)).unwrap();
         let now = SystemTime::now();
         assert!(permit.is_valid(now));
         assert!(!permit.is_valid(now + Duration::from_secs(3601)));

@@ -1,6 +1,7 @@
 //! Bodies in both directions: passed on piece by piece, counted, never gathered.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::fmt;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
@@ -10,7 +11,7 @@ use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 
 use super::fields;
-use crate::pool::{Key, Pool, Upstream};
+use crate::pool::{Key, Line, Pool, Upstream};
 use crate::worker::Worker;
 
 /// What has moved in one exchange.
@@ -23,6 +24,13 @@ pub(super) struct Moved {
     pub(super) down: Cell<u64>,
     /// Whether the response's body broke off.
     pub(super) broke: Cell<bool>,
+    /// The request's body, until the [`Upload`] that has begun to read it is done.
+    body: RefCell<Option<Incoming>>,
+    /// Whether another upload of the same body may follow: nothing of it was read, and no answer
+    /// has come.
+    is_replayable: Cell<bool>,
+    /// Whether there is an [`Upload`].
+    is_uploading: Cell<bool>,
 }
 
 impl Moved {
@@ -33,6 +41,27 @@ impl Moved {
             up: Cell::new(0),
             down: Cell::new(0),
             broke: Cell::new(false),
+            body: RefCell::new(None),
+            is_replayable: Cell::new(true),
+            is_uploading: Cell::new(false),
+        }
+    }
+
+    /// Takes in the request's body.
+    pub(super) fn hold(&self, body: Incoming) {
+        self.body.replace(Some(body));
+    }
+
+    /// Whether the request's body can still be sent as a whole.
+    pub(super) fn is_replayable(&self) -> bool {
+        self.is_replayable.get()
+    }
+
+    /// No other upload will follow: whoever sends the body is told once nobody reads it.
+    pub(super) fn settle(&self) {
+        self.is_replayable.set(false);
+        if !self.is_uploading.get() {
+            self.body.take();
         }
     }
 
@@ -50,36 +79,72 @@ impl Moved {
 /// A request's body on its way to the origin.
 #[derive(Debug)]
 pub(crate) struct Upload {
-    body: Incoming,
     moved: Rc<Moved>,
+    line: Rc<Line>,
 }
 
 impl Upload {
-    pub(super) fn new(body: Incoming, moved: Rc<Moved>) -> Self {
-        Self { body, moved }
+    /// The body that was taken in, for this connection.
+    pub(super) fn new(moved: Rc<Moved>, line: Rc<Line>) -> Self {
+        moved.is_uploading.set(true);
+        Self { moved, line }
     }
 }
 
+/// The connection was not what it seemed before a byte was written to it.
+#[derive(Debug)]
+pub(crate) struct Stale;
+
+impl fmt::Display for Stale {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the connection holds bytes that nobody asked for")
+    }
+}
+
+impl std::error::Error for Stale {}
+
 impl Body for Upload {
     type Data = Bytes;
-    type Error = hyper::Error;
+    type Error = Box<dyn std::error::Error + Send + Sync>;
 
     fn poll_frame(
-        mut self: Pin<&mut Self>,
+        self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
-        let frame = ready!(Pin::new(&mut self.body).poll_frame(cx));
-        Poll::Ready(
-            frame.map(|frame| frame.map(|frame| pass(frame, |count| self.moved.add_up(count)))),
-        )
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        // The head is written after this, so what is wrong with the connection shows in time.
+        if self.moved.is_replayable() && !self.line.is_clear() {
+            return Poll::Ready(Some(Err(Stale.into())));
+        }
+        let moved = &self.moved;
+        let mut body = moved.body.borrow_mut();
+        let Some(body) = &mut *body else {
+            return Poll::Ready(None);
+        };
+        moved.is_replayable.set(false);
+        let frame = ready!(Pin::new(body).poll_frame(cx));
+        Poll::Ready(frame.map(|frame| {
+            let frame = frame.map(|frame| pass(frame, |count| moved.add_up(count)));
+            frame.map_err(Into::into)
+        }))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
+        let body = self.moved.body.borrow();
+        body.as_ref().is_none_or(Incoming::is_end_stream)
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+        let body = self.moved.body.borrow();
+        body.as_ref().map(Body::size_hint).unwrap_or_default()
+    }
+}
+
+impl Drop for Upload {
+    fn drop(&mut self) {
+        self.moved.is_uploading.set(false);
+        if !self.moved.is_replayable() {
+            self.moved.body.take();
+        }
     }
 }
 

@@ -1,13 +1,13 @@
 //! One request and its response, from the client's connection through hyper to an upstream
 //! connection and back.
 
+mod send;
+mod watch;
+
 use std::cell::{Cell, RefCell};
 use std::fmt;
-use std::future::{Future as _, poll_fn};
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::rc::Rc;
-use std::task::{Poll, ready};
-use std::time::Duration;
 
 use hyper::body::Incoming;
 use hyper::client::conn::http1::Parts;
@@ -17,9 +17,10 @@ use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 use moat_policy::record::{Cause, EndedBy};
 use tokio::sync::oneshot;
-use tokio::time::Instant;
 
-use super::body::{Download, Moved, Upload};
+use self::send::dial;
+use self::watch::Stop;
+use super::body::{Download, Moved};
 use super::fields::{self, Switch};
 use super::held::Held;
 use super::{Answer, Client, Order, order};
@@ -28,16 +29,14 @@ use crate::client::ClientStream;
 use crate::gate::Gate;
 use crate::head::{Framing, MAX_HEAD, MAX_HEADERS, Version};
 use crate::id::EventId;
+use crate::linger;
 use crate::pool::{BROKEN, Key, OriginSocket, Upstream};
 use crate::refusal::Refusal;
 use crate::tunnel::{self, Ends, Opening};
 use crate::worker::Worker;
-use crate::{connect, linger};
 
 /// What hyper may buffer of a response that the client is slow to take.
 const MAX_BUFFERED: usize = 64 * 1024;
-/// How often to look whether the client is still there.
-const LOOK: Duration = Duration::from_secs(1);
 
 /// What the client's and the upstream's half of an exchange share. Dropping it writes the close
 /// record, so that an exchange that is cut anywhere has one.
@@ -46,7 +45,7 @@ pub(super) struct Exchange {
     worker: Rc<Worker>,
     key: Key,
     checked: Checked,
-    /// Gone once a tunnel has taken it over, or when a second dial failed.
+    /// Gone once a tunnel has taken it over, or once the record of its end is written.
     ticket: RefCell<Option<Ticket>>,
     upstream: RefCell<Option<Upstream>>,
     /// Whether the upstream connection served others before.
@@ -73,27 +72,13 @@ impl fmt::Display for NoResponse {
 
 impl std::error::Error for NoResponse {}
 
-/// How the client's half came to its end.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Stop {
-    /// hyper is done.
-    Done,
-    /// hyper met an error.
-    Broken,
-    /// Nothing moved for too long.
-    Stalled,
-    /// The client has left.
-    Gone,
-    /// The proxy's time is over.
-    Cut,
-}
-
 impl Exchange {
     /// Finds or makes an upstream connection to one of the checked addresses.
     pub(super) async fn open(
         worker: &Rc<Worker>,
         permit: Permit,
         checked: Checked,
+        gone: impl Future<Output = ()>,
     ) -> Result<Rc<Self>, Refusal> {
         let key = Key {
             target: permit.target().clone(),
@@ -112,7 +97,7 @@ impl Exchange {
                 let ticket = permit.into_ticket(upstream.address);
                 (upstream, ticket)
             }
-            None => dial(worker, permit, &checked).await?,
+            None => dial(worker, permit, &checked, gone).await?,
         };
         Ok(Rc::new(Self {
             worker: Rc::clone(worker),
@@ -141,25 +126,7 @@ impl Exchange {
         let gate = Gate::new(stream, head, &bytes, order.body);
         drop(bytes);
         let (mut gate, stop) = self.serve(gate, &order).await?;
-        if !gate.has_spoken() {
-            // The origin's response broke off before any of it was sent, so the client can still
-            // be told.
-            self.answered.set(false);
-        }
-        let fault = gate.take_fault();
-        let broken =
-            (self.moved.broke.get() && !self.answered.get()).then(|| Refusal::upstream(BROKEN));
-        let refusal = fault.clone().or_else(|| self.failure.take()).or(broken);
-        self.end.set(self.ending(stop, refusal.as_ref()));
-        if let Some(ticket) = &*self.ticket.borrow() {
-            // A client that left was refused nothing; the close says that it did.
-            if let Some(fault) = fault.as_ref().filter(|fault| fault.cause != Cause::Client) {
-                authorize::refused_late(&self.worker, ticket, fault);
-            }
-            if let Some(refusal) = refusal.as_ref().filter(|_| !self.answered.get()) {
-                ticket.answered(refusal.status);
-            }
-        }
+        let refusal = self.conclude(&mut gate, stop);
         let drained = gate.is_drained();
         let client = gate.into_inner();
         if let Some(switched) = self.switched.take() {
@@ -168,13 +135,12 @@ impl Exchange {
         }
         self.close();
         let refusal = match stop {
-            Stop::Cut | Stop::Gone => return None,
-            Stop::Stalled => Some(Refusal::stalled()),
-            Stop::Done => refusal,
-            Stop::Broken => refusal.or_else(|| {
-                // hyper read less than we did, or the client is gone and will not see this.
-                Some(Refusal::malformed("the request is malformed"))
-            }),
+            Stop::Gone => return None,
+            // hyper read less than we did, or the client is gone and will not see this.
+            Stop::Broken => {
+                refusal.or_else(|| Some(Refusal::malformed("the request is malformed")))
+            }
+            Stop::Done | Stop::Stalled | Stop::Cut | Stop::Refused => refusal,
         };
         match refusal {
             Some(refusal) if !self.answered.get() => {
@@ -204,6 +170,40 @@ impl Exchange {
         }
     }
 
+    /// Says how the exchange ended, and notes what its records hold: why there is no answer, if so.
+    fn conclude(&self, gate: &mut Gate<ClientStream>, stop: Stop) -> Option<Refusal> {
+        if !gate.has_spoken() {
+            // The origin's response broke off before any of it was sent, so the client can still
+            // be told.
+            self.answered.set(false);
+        }
+        let fault = gate.take_fault();
+        let failure = || self.failure.take();
+        let broken =
+            || (self.moved.broke.get() && !self.answered.get()).then(|| Refusal::upstream(BROKEN));
+        let refusal = match stop {
+            Stop::Gone => None,
+            Stop::Cut => Some(Refusal::shutting_down()),
+            Stop::Stalled => Some(Refusal::stalled()),
+            Stop::Refused => failure(),
+            Stop::Done | Stop::Broken => fault.clone().or_else(failure).or_else(broken),
+        };
+        self.end.set(self.ending(stop, refusal.as_ref()));
+        if let Some(ticket) = &*self.ticket.borrow() {
+            // A client that left was refused nothing; the close says that it did.
+            if let Some(fault) = fault.as_ref().filter(|fault| fault.cause != Cause::Client) {
+                authorize::refused_late(&self.worker, ticket, fault);
+            }
+            if let Some(refusal) = refusal.as_ref().filter(|_| !self.answered.get()) {
+                if stop == Stop::Refused {
+                    authorize::refused_anew(&self.worker, ticket, refusal);
+                }
+                ticket.answered(refusal.status);
+            }
+        }
+        refusal
+    }
+
     /// Lets hyper serve the one message behind the gate.
     async fn serve(
         self: &Rc<Self>,
@@ -230,45 +230,9 @@ impl Exchange {
             .preserve_header_case(true)
             .header_read_timeout(None)
             .serve_connection(TokioIo::new(gate.clone()), service);
-        let limit = self.worker.config().timeouts.idle;
-        let mut since = Instant::now();
-        let mut next = pin!(tokio::time::sleep(limit.min(LOOK)));
-        let mut over = pin!(self.worker.drain().over());
-        let mut before = self.progress();
-        let stop = poll_fn(|cx| {
-            if let Poll::Ready(end) = Pin::new(&mut connection).poll(cx) {
-                return Poll::Ready(if end.is_ok() {
-                    Stop::Done
-                } else {
-                    Stop::Broken
-                });
-            }
-            if over.as_mut().poll(cx).is_ready() {
-                return Poll::Ready(Stop::Cut);
-            }
-            loop {
-                ready!(next.as_mut().poll(cx));
-                if gate.is_client_gone() {
-                    return Poll::Ready(Stop::Gone);
-                }
-                let (now, moved) = (Instant::now(), self.progress());
-                if moved != before {
-                    (since, before) = (now, moved);
-                }
-                if now >= since + limit {
-                    return Poll::Ready(Stop::Stalled);
-                }
-                next.as_mut().reset((now + LOOK).min(since + limit));
-            }
-        })
-        .await;
+        let stop = self.watch(&gate, Pin::new(&mut connection)).await;
         drop(connection);
         Some((gate.into_gate()?, stop))
-    }
-
-    fn progress(&self) -> (u64, u64, bool) {
-        let moved = &self.moved;
-        (moved.up.get(), moved.down.get(), self.answered.get())
     }
 
     /// The service that hyper calls: the request in, the origin's response out.
@@ -303,8 +267,10 @@ impl Exchange {
         let host = order::host(&self.key.target)?;
         fields::request(&mut parts.headers, host, chunked, switch);
         parts.version = http::Version::HTTP_11;
-        let body = Upload::new(body, Rc::clone(&self.moved));
-        let (upstream, response) = self.send(Request::from_parts(parts, body)).await?;
+        self.moved.hold(body);
+        let sent = self.send(parts).await;
+        self.moved.settle();
+        let (upstream, response) = sent?;
         let (mut parts, body) = response.into_parts();
         let upstream = match fields::response(&mut parts, switch)? {
             Switch::Stay => Some((self.worker.pool.clone(), self.key.clone(), upstream)),
@@ -317,34 +283,10 @@ impl Exchange {
         Ok(Response::from_parts(parts, body))
     }
 
-    /// Sends the request. A connection of the pool that turns out to have ended before a byte of
-    /// it was sent is replaced by a fresh one, once.
-    async fn send(
-        &self,
-        request: Request<Upload>,
-    ) -> Result<(Upstream, Response<Incoming>), Refusal> {
-        let nobody = || Refusal::upstream("the origin's connection is gone");
-        let mut upstream = self.upstream.take().ok_or_else(nobody)?;
-        let mut error = match upstream.ask(request).await {
-            Ok(response) => return Ok((upstream, response)),
-            Err(error) => error,
-        };
-        let Some(request) = error.take_message().filter(|_| self.reused) else {
-            return Err(upstream.fault(&error.into_error()));
-        };
-        let ticket = self.ticket.take().ok_or_else(nobody)?;
-        let (mut upstream, ticket) = dial(&self.worker, ticket.unspent(), &self.checked).await?;
-        self.ticket.replace(Some(ticket));
-        match upstream.ask(request).await {
-            Ok(response) => Ok((upstream, response)),
-            Err(error) => Err(upstream.fault(&error.into_error())),
-        }
-    }
-
     /// Why and by whom the exchange ended, for its record.
     fn ending(&self, stop: Stop, refusal: Option<&Refusal>) -> (Cause, EndedBy) {
         match (stop, refusal) {
-            (Stop::Cut, _) => (Cause::Shutdown, EndedBy::Moat),
+            (Stop::Cut | Stop::Refused, _) => (Cause::Shutdown, EndedBy::Moat),
             (Stop::Stalled, _) => (Cause::Timeout, EndedBy::Moat),
             (Stop::Gone, _) => (Cause::Client, EndedBy::Client),
             (_, Some(refusal)) if refusal.cause == Cause::Upstream => {
@@ -370,13 +312,15 @@ impl Exchange {
             self.end.set((Cause::Upstream, EndedBy::Upstream));
             return;
         };
-        let Some(ticket) = self.ticket.take() else {
+        let (Some(ticket), Some(upstream)) =
+            (self.ticket.take(), parts.io.into_inner().into_inner())
+        else {
             return;
         };
         let ends = Ends {
             client,
             early: early.into(),
-            upstream: parts.io.into_inner().into_inner(),
+            upstream,
             late: parts.read_buf.into(),
         };
         tunnel::serve(&self.worker, ticket, ends, Opening::Named).await;
@@ -395,20 +339,5 @@ impl Exchange {
 impl Drop for Exchange {
     fn drop(&mut self) {
         self.close();
-    }
-}
-
-async fn dial(
-    worker: &Worker,
-    permit: Permit,
-    checked: &Checked,
-) -> Result<(Upstream, Ticket), Refusal> {
-    let (stream, ticket) = connect::reach(worker, permit, checked).await?;
-    match Upstream::new(stream, ticket.address()).await {
-        Ok(upstream) => Ok((upstream, ticket)),
-        Err(refusal) => {
-            authorize::closed(worker, &ticket, Cause::Upstream, (0, 0), EndedBy::Upstream);
-            Err(refusal)
-        }
     }
 }

@@ -30,6 +30,13 @@ impl Held {
         self.0.borrow().stream().is_gone()
     }
 
+    /// Whether something has happened on the client's connection that nobody will read before the
+    /// exchange ends: it may have been a reset.
+    pub(super) fn has_stirred(&self, cx: &mut Context<'_>) -> bool {
+        let gate = self.0.borrow();
+        gate.is_over() && gate.stream().poll_stirred(cx).is_ready()
+    }
+
     /// The gate, once the other has let go of it.
     pub(super) fn into_gate(self) -> Option<Gate<ClientStream>> {
         Rc::into_inner(self.0).map(RefCell::into_inner)

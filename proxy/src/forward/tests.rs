@@ -14,6 +14,8 @@ use crate::worker::Worker;
 
 mod bounded;
 mod early;
+mod kept;
+mod recheck;
 
 /// An origin on loopback that answers by a function of the head, and remembers what it got.
 struct Origin {

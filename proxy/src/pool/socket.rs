@@ -1,64 +1,161 @@
-//! An origin's socket, on which an answer outlives what can no longer be sent, and has to begin.
+//! An origin's socket, on which an answer outlives what can no longer be sent, and has to begin, and
+//! which carries no request while it holds bytes that nobody asked for.
 //!
 //! An origin may answer in the middle of a request and close. Then the rest of the request cannot
 //! be written, while the answer lies there to be read.
 //! And it may send informational responses without end, which hyper reads and passes over.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::io;
+use std::mem::MaybeUninit;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 
+use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-/// How much more an origin may send before its response has begun. Clones share it.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Patience(Rc<Cell<Option<usize>>>);
+/// How far the request that a connection serves now has come.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Turn {
+    /// Before its first byte the socket is still to be looked at.
+    Due,
+    /// The socket was silent; nothing was written yet.
+    Clear,
+    /// A byte of it was written.
+    Begun,
+    /// The socket was not silent. Nothing was written, and nothing will be.
+    Stale,
+}
 
-impl Patience {
-    /// From now on this much, or anything.
-    pub(super) fn set(&self, limit: Option<usize>) {
-        self.0.set(limit);
+/// What the users of one connection share with its socket.
+#[derive(Debug)]
+pub(crate) struct Line {
+    /// Gone once a tunnel has taken it over.
+    stream: RefCell<Option<TcpStream>>,
+    turn: Cell<Turn>,
+    /// Whether a byte was read in this turn.
+    heard: Cell<bool>,
+    /// How much more may be read before the response has begun; after that, anything.
+    patience: Cell<Option<usize>>,
+}
+
+impl Line {
+    /// A fresh connection.
+    pub(super) fn new(stream: TcpStream) -> Rc<Self> {
+        Rc::new(Self {
+            stream: RefCell::new(Some(stream)),
+            turn: Cell::new(Turn::Due),
+            heard: Cell::new(false),
+            patience: Cell::new(None),
+        })
     }
 
-    /// Whether it came to its end.
-    pub(super) fn is_over(&self) -> bool {
-        self.0.get() == Some(0)
+    /// A request is about to be sent. No more than this is read before its response has begun.
+    pub(super) fn begin(&self, patience: usize) {
+        self.turn.set(Turn::Due);
+        self.heard.set(false);
+        self.patience.set(Some(patience));
     }
 
-    fn spend(&self, count: usize) -> io::Result<()> {
-        self.set(self.0.get().map(|left| left.saturating_sub(count)));
-        if self.is_over() {
+    /// The response has begun.
+    pub(super) fn answered(&self) {
+        self.patience.set(None);
+    }
+
+    /// Whether the origin has sent too much without beginning its response.
+    pub(super) fn is_patience_over(&self) -> bool {
+        self.patience.get() == Some(0)
+    }
+
+    /// Whether the request may be written: nothing has come before it. What lies in the socket then
+    /// is no answer to it, whoever was meant, and an end means that nobody is there. Asks the kernel
+    /// once a turn, since the runtime may not know yet.
+    pub(crate) fn is_clear(&self) -> bool {
+        if self.turn.get() == Turn::Due {
+            let is_silent = self.stream.borrow().as_ref().is_some_and(is_silent);
+            self.turn
+                .set(if is_silent { Turn::Clear } else { Turn::Stale });
+        }
+        self.turn.get() != Turn::Stale
+    }
+
+    /// Whether a byte of the request was written.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.turn.get() == Turn::Begun
+    }
+
+    /// Whether anything was read since the request began.
+    pub(crate) fn has_heard(&self) -> bool {
+        self.heard.get()
+    }
+
+    /// Notes that this much was read.
+    fn hear(&self, count: usize) -> io::Result<()> {
+        if count > 0 {
+            self.heard.set(true);
+        }
+        let left = self.patience.get().map(|left| left.saturating_sub(count));
+        self.patience.set(left);
+        if self.is_patience_over() {
             return Err(io::ErrorKind::InvalidData.into());
         }
         Ok(())
     }
+
+    /// Writes, if the request may be written.
+    fn poll_write(
+        &self,
+        write: impl FnOnce(Pin<&mut TcpStream>) -> Poll<io::Result<usize>>,
+    ) -> Poll<io::Result<usize>> {
+        if !self.is_clear() {
+            return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
+        }
+        let wrote = self.with(write);
+        if matches!(wrote, Poll::Ready(Ok(1..))) {
+            self.turn.set(Turn::Begun);
+        }
+        wrote
+    }
+
+    fn with<T>(
+        &self,
+        act: impl FnOnce(Pin<&mut TcpStream>) -> Poll<io::Result<T>>,
+    ) -> Poll<io::Result<T>> {
+        match &mut *self.stream.borrow_mut() {
+            Some(stream) => act(Pin::new(stream)),
+            None => Poll::Ready(Err(io::ErrorKind::NotConnected.into())),
+        }
+    }
+}
+
+/// Whether there is nothing to be read of a connection that stands, not even its end.
+fn is_silent(stream: &TcpStream) -> bool {
+    let peeked = SockRef::from(stream).peek(&mut [MaybeUninit::uninit()]);
+    peeked.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
 }
 
 /// A connection to an origin. After a write has failed, what is written is thrown away; how the
 /// connection ended is told to the reader.
 #[derive(Debug)]
 pub(crate) struct OriginSocket {
-    stream: TcpStream,
-    patience: Patience,
+    line: Rc<Line>,
     is_deaf: bool,
 }
 
 impl OriginSocket {
-    /// A fresh connection.
-    pub(super) fn new(stream: TcpStream, patience: Patience) -> Self {
+    /// The socket of this line.
+    pub(super) fn new(line: Rc<Line>) -> Self {
         Self {
-            stream,
-            patience,
+            line,
             is_deaf: false,
         }
     }
 
     /// The bare connection.
-    pub(crate) fn into_inner(self) -> TcpStream {
-        self.stream
+    pub(crate) fn into_inner(self) -> Option<TcpStream> {
+        self.line.stream.take()
     }
 
     /// What the writer is told of a write of this many bytes.
@@ -73,6 +170,13 @@ impl OriginSocket {
     }
 }
 
+impl Drop for OriginSocket {
+    /// Closes the connection, which others still know.
+    fn drop(&mut self) {
+        self.line.stream.take();
+    }
+}
+
 fn is_closed(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -82,14 +186,14 @@ fn is_closed(error: &io::Error) -> bool {
 
 impl AsyncRead for OriginSocket {
     fn poll_read(
-        mut self: Pin<&mut Self>,
+        self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let before = buf.filled().len();
-        ready!(Pin::new(&mut self.stream).poll_read(cx, buf))?;
+        ready!(self.line.with(|stream| stream.poll_read(cx, buf)))?;
         let count = buf.filled().len().saturating_sub(before);
-        Poll::Ready(self.patience.spend(count))
+        Poll::Ready(self.line.hear(count))
     }
 }
 
@@ -102,7 +206,7 @@ impl AsyncWrite for OriginSocket {
         if self.is_deaf {
             return Poll::Ready(Ok(buf.len()));
         }
-        let written = ready!(Pin::new(&mut self.stream).poll_write(cx, buf));
+        let written = ready!(self.line.poll_write(|stream| stream.poll_write(cx, buf)));
         Poll::Ready(self.settle(written, buf.len()))
     }
 
@@ -115,19 +219,20 @@ impl AsyncWrite for OriginSocket {
         if self.is_deaf {
             return Poll::Ready(Ok(count));
         }
-        let written = ready!(Pin::new(&mut self.stream).poll_write_vectored(cx, bufs));
+        let write = |stream: Pin<&mut TcpStream>| stream.poll_write_vectored(cx, bufs);
+        let written = ready!(self.line.poll_write(write));
         Poll::Ready(self.settle(written, count))
     }
 
     fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
+        true
     }
 
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(cx)
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.line.with(|stream| stream.poll_flush(cx))
     }
 
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(cx)
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.line.with(|stream| stream.poll_shutdown(cx))
     }
 }

@@ -29,7 +29,7 @@ async fn upstream() -> (Upstream, TcpStream) {
         panic!("a client by TCP");
     };
     let mut upstream = Upstream::new(near, HERE).await.unwrap();
-    upstream.sender.ready().await.unwrap();
+    upstream.ready().await;
     (upstream, far)
 }
 

@@ -1,3 +1,4 @@
+use std::future::pending;
 use std::io::ErrorKind;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -43,7 +44,7 @@ async fn bed_for(config: Config, early: &[u8], near: ClientStream, client: TcpSt
     let policy = testing::policy(&["127.0.0.0/8:*"]);
     let (worker, records) = testing::worker(policy, config, &[]);
     let asked = asked(&worker, &address);
-    let (upstream, ticket) = connect::open(&worker, asked).await.unwrap();
+    let (upstream, ticket) = connect::open(&worker, asked, pending()).await.unwrap();
     let (origin, _) = listener.accept().await.unwrap();
     let ends = ends(near, early, upstream, Vec::new());
     let at = Rc::clone(&worker);
@@ -222,7 +223,7 @@ fn a_client_that_does_not_take_its_answer_is_waited_for_like_a_silent_one() {
         config.timeouts.idle = Duration::from_millis(50);
         let (worker, records) = testing::worker(policy, config, &[]);
         let asked = asked(&worker, &address);
-        let (upstream, ticket) = connect::open(&worker, asked).await.unwrap();
+        let (upstream, ticket) = connect::open(&worker, asked, pending()).await.unwrap();
         let (_origin, _) = listener.accept().await.unwrap();
         let ends = ends(near, b"", upstream, Vec::new());
         connect::carry(&worker, ticket, ends, b"HTTP/1.1 200 OK\r\n\r\n", 200).await;
@@ -362,7 +363,7 @@ fn a_tunnel_whose_policy_was_replaced_while_it_was_dialled_is_cut_where_tunnels_
             };
             let (worker, records) = testing::worker(policy, config, &[]);
             let asked = asked(&worker, &address);
-            let (upstream, ticket) = connect::open(&worker, asked).await.unwrap();
+            let (upstream, ticket) = connect::open(&worker, asked, pending()).await.unwrap();
             let (_origin, _) = listener.accept().await.unwrap();
             worker.shared.policy.store(Arc::new(Loaded {
                 policy: testing::policy(&["a.test"]),
@@ -386,7 +387,7 @@ fn a_client_that_does_not_read_is_given_up_even_before_the_first_byte_of_a_switc
         let mut config = config();
         config.timeouts.idle = Duration::from_millis(50);
         let (worker, records) = testing::worker(policy, config, &[]);
-        let (upstream, ticket) = connect::open(&worker, asked(&worker, &address))
+        let (upstream, ticket) = connect::open(&worker, asked(&worker, &address), pending())
             .await
             .unwrap();
         let (_origin, _) = listener.accept().await.unwrap();

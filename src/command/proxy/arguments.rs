@@ -194,7 +194,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     pub(super) observe: bool,
 
-    /// Cut open tunnels that a new policy refuses.
+    /// Cut open tunnels and exchanges that a new policy refuses.
     #[arg(
         long,
         env = "MOAT_RECHECK", hide_env_values = true,
