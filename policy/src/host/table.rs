@@ -3,24 +3,17 @@
 //! Every text of a pattern has a row, found by hash: a name costs one probe for itself and one for
 //! each of its tails, at most as many as the longest pattern has labels, and a tail with globs one
 //! for each way in which a glob that matches would be written. With many patterns the price of
-//! a probe is what it reads that no cache holds: a row is one cache line with text and answers in
-//! it, rows that do not exist are not looked for there, and those of all tails are fetched at once.
-//! What an answer means is the business of the table's user.
+//! a probe is what it reads that no cache holds, so that a row is one cache line with text and
+//! answers in it. What an answer means is the business of the table's user.
 
 use std::collections::HashMap;
-use std::hint::black_box;
 
 use super::glob::{Glob, Globs, GlobsBuilder, Shape, TooManyGlobs};
 use super::{HostName, Pattern};
 
 mod row;
-mod rows;
 
-use row::{NO_GLOBS, Row, RowsBuilder};
-use rows::{Rows, Spot};
-
-/// How many tails of a name are fetched at once: names with more labels are rare.
-const AHEAD: usize = 4;
+use row::{NO_GLOBS, Row, Rows};
 
 /// A number that a table's user gives to a pattern.
 pub(crate) type Place = u32;
@@ -61,47 +54,23 @@ impl<A: Copy> NameTable<A> {
             self.each_glob(globs, name, "", |answer| tell(answer, Fit::Wider));
         }
         // Asked for first and read last, so that the waits for memory overlap.
-        let whole = self.rows.spot(name.as_bytes());
-        let mut touched = self.rows.touch(whole);
-        let mut dots = name
-            .rmatch_indices('.')
-            .map(|(dot, _)| dot + 1)
-            .take(self.labels);
-        loop {
-            let mut spots = [(0, Spot::default()); AHEAD];
-            let mut filled = 0;
-            for ((start, spot), next) in spots.iter_mut().zip(&mut dots) {
-                *start = next;
-                *spot = self
-                    .rows
-                    .spot(name.as_bytes().get(next..).unwrap_or_default());
-                touched ^= self.rows.touch(*spot);
-                filled += 1;
-            }
-            black_box(touched);
-            for &(start, spot) in spots.iter().take(filled) {
-                self.each_at(name, start, spot, &mut tell);
-            }
-            if filled < AHEAD {
-                break;
+        let whole = self.rows.find(name.as_bytes());
+        for (dot, _) in name.rmatch_indices('.').take(self.labels) {
+            let (Some(head), Some(tail)) = (name.get(..dot), name.get(dot + 1..)) else {
+                continue;
+            };
+            let Some(row) = self.rows.find(tail.as_bytes()) else {
+                continue;
+            };
+            tell(row.at_or_below, Fit::Wider);
+            tell(row.below, Fit::Wider);
+            if let Some(globs) = self.globs.get(row.globs as usize) {
+                self.each_glob(globs, head, tail, |answer| tell(answer, Fit::Wider));
             }
         }
-        self.each_at(name, 0, whole, &mut tell);
-    }
-
-    /// What the row of a name, or of its tail from `start` on, answers.
-    fn each_at(&self, name: &str, start: usize, spot: Spot, tell: &mut impl FnMut(Option<A>, Fit)) {
-        let tail = name.get(start..).unwrap_or_default();
-        let Some(row) = self.rows.at(spot, tail.as_bytes()) else {
-            return;
-        };
-        tell(row.at_or_below, Fit::Wider);
-        let Some(head) = start.checked_sub(1).and_then(|dot| name.get(..dot)) else {
-            return tell(row.exact, Fit::Exact);
-        };
-        tell(row.below, Fit::Wider);
-        if let Some(globs) = self.globs.get(row.globs as usize) {
-            self.each_glob(globs, head, tail, |answer| tell(answer, Fit::Wider));
+        if let Some(row) = whole {
+            tell(row.at_or_below, Fit::Wider);
+            tell(row.exact, Fit::Exact);
         }
     }
 
@@ -117,7 +86,7 @@ impl<A: Copy> NameTable<A> {
 /// Fills a [`NameTable`].
 #[derive(Debug)]
 pub(crate) struct NameTableBuilder {
-    rows: RowsBuilder<Place>,
+    rows: Rows<Place>,
     labels: usize,
     globs: Vec<GlobsBuilder>,
     tailless: GlobsBuilder,
@@ -127,7 +96,7 @@ pub(crate) struct NameTableBuilder {
 impl NameTableBuilder {
     pub(crate) fn new() -> Self {
         Self {
-            rows: RowsBuilder::new(),
+            rows: Rows::new(),
             labels: 0,
             globs: Vec::new(),
             tailless: GlobsBuilder::default(),
@@ -205,7 +174,7 @@ impl NameTableBuilder {
         let number = |old: u32| numbers.get(old as usize).copied().unwrap_or(NO_GLOBS);
         Ok(NameTable {
             any: self.any.and_then(&answer),
-            rows: self.rows.build(number, answer),
+            rows: self.rows.map(number, answer),
             labels: self.labels,
             globs,
             tailless: match self.tailless {

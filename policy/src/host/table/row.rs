@@ -1,11 +1,9 @@
-//! A row of a name table: a text and its answers in one cache line; and rows while they are made.
+//! The rows of a name table: a text and its answers in one cache line.
 
-use std::hash::{BuildHasher, Hasher};
+use std::hash::BuildHasher;
 
 use foldhash::quality::RandomState;
 use hashbrown::HashTable;
-
-use super::rows::Rows;
 
 /// As many bytes of text as a row has room for beside three answers of eight bytes.
 const SHORT: usize = 34;
@@ -42,15 +40,15 @@ pub(super) struct Row<A> {
 /// No number of globs.
 pub(super) const NO_GLOBS: u32 = u32::MAX;
 
-/// Rows by text, to be added to.
+/// The rows by text.
 #[derive(Debug)]
-pub(super) struct RowsBuilder<A> {
+pub(super) struct Rows<A> {
     table: HashTable<Row<A>>,
     long: Vec<u8>,
     hash: RandomState,
 }
 
-impl<A> RowsBuilder<A> {
+impl<A> Rows<A> {
     pub(super) fn new() -> Self {
         Self {
             table: HashTable::new(),
@@ -59,15 +57,21 @@ impl<A> RowsBuilder<A> {
         }
     }
 
+    pub(super) fn find(&self, text: &[u8]) -> Option<&Row<A>> {
+        let hash = self.hash.hash_one(text);
+        self.table
+            .find(hash, |row| text_of(row, &self.long) == Some(text))
+    }
+
     /// The row of a text, made where there is none.
     pub(super) fn row(&mut self, text: &str) -> &mut Row<A> {
         let Self { table, long, hash } = self;
         let text = text.as_bytes();
         table
             .entry(
-                hash_of(hash, text),
-                |row| row.text(long) == Some(text),
-                |row| hash_of(hash, row.text(long).unwrap_or_default()),
+                hash.hash_one(text),
+                |row| text_of(row, long) == Some(text),
+                |row| hash.hash_one(text_of(row, long).unwrap_or_default()),
             )
             .or_insert_with(|| Row {
                 key: Key::new(text, long),
@@ -79,40 +83,33 @@ impl<A> RowsBuilder<A> {
             .into_mut()
     }
 
-    /// The same rows with other answers and numbers of globs, not to be added to.
-    pub(super) fn build<B>(
+    /// The same rows with other answers and numbers of globs, and no more room than they need.
+    pub(super) fn map<B>(
         self,
         globs: impl Fn(u32) -> u32,
         answer: impl Fn(A) -> Option<B>,
     ) -> Rows<B> {
-        let Self { table, long, hash } = self;
-        let row = |row: Row<A>| Row {
-            key: row.key,
-            globs: globs(row.globs),
-            exact: row.exact.and_then(&answer),
-            below: row.below.and_then(&answer),
-            at_or_below: row.at_or_below.and_then(&answer),
+        let mut rows = Rows {
+            table: HashTable::with_capacity(self.table.len()),
+            long: self.long,
+            hash: self.hash,
         };
-        Rows::new(table.into_iter().map(row).collect(), long.into(), hash)
-    }
-}
-
-pub(super) fn hash_of(hash: &RandomState, text: &[u8]) -> u64 {
-    let mut hasher = hash.build_hasher();
-    hasher.write(text);
-    hasher.finish()
-}
-
-impl<A> Row<A> {
-    /// The text, of which a long one stands among the `long`.
-    pub(super) fn text<'a>(&'a self, long: &'a [u8]) -> Option<&'a [u8]> {
-        match &self.key {
-            Key::Short { length, bytes } => bytes.get(..usize::from(*length)),
-            Key::Long { length, at } => {
-                let at = *at as usize;
-                long.get(at..at + usize::from(*length))
-            }
+        rows.long.shrink_to_fit();
+        for row in self.table {
+            let row = Row {
+                key: row.key,
+                globs: globs(row.globs),
+                exact: row.exact.and_then(&answer),
+                below: row.below.and_then(&answer),
+                at_or_below: row.at_or_below.and_then(&answer),
+            };
+            let key = |row: &Row<B>| {
+                let text = text_of(row, &rows.long).unwrap_or_default();
+                rows.hash.hash_one(text)
+            };
+            rows.table.insert_unique(key(&row), row, key);
         }
+        rows
     }
 }
 
@@ -131,5 +128,15 @@ impl Key {
         };
         long.extend_from_slice(text);
         key
+    }
+}
+
+fn text_of<'a, A>(row: &'a Row<A>, long: &'a [u8]) -> Option<&'a [u8]> {
+    match &row.key {
+        Key::Short { length, bytes } => bytes.get(..usize::from(*length)),
+        Key::Long { length, at } => {
+            let at = *at as usize;
+            long.get(at..at + usize::from(*length))
+        }
     }
 }
