@@ -63,24 +63,40 @@ pub(crate) async fn serve(worker: &Rc<Worker>, mut stream: ClientStream, actor: 
             return;
         };
         (stream, bytes) = next;
-        if bytes.is_empty() && !awaken(worker, &mut stream, &mut bytes).await {
+        if !awaken(worker, &mut stream, &mut bytes).await {
             return;
         }
     }
 }
 
-/// Waits for a byte; false if there will be none: the client left or stayed silent for too long,
+/// Waits until a request begins; false if none will: the client left or stayed silent for too long,
 /// or the proxy drains.
 async fn awaken(worker: &Worker, stream: &mut ClientStream, bytes: &mut BytesMut) -> bool {
-    // An empty buffer is dropped, so that silence costs none.
-    *bytes = BytesMut::new();
-    let limit = worker.config().timeouts.idle;
-    let reading = tokio::time::timeout(limit, scratch::read(stream, bytes));
+    if !is_silence(bytes) {
+        return true;
+    }
+    // What is kept is in as much room as it takes, so that silence costs none.
+    *bytes = BytesMut::from(&**bytes);
+    let beginning = async {
+        while is_silence(bytes) {
+            if !matches!(scratch::read(stream, bytes).await, Ok(1..)) {
+                return false;
+            }
+        }
+        true
+    };
+    let beginning = tokio::time::timeout(worker.config().timeouts.idle, beginning);
     tokio::select! {
         biased;
-        read = reading => matches!(read, Ok(Ok(count)) if count > 0),
+        begun = beginning => begun.unwrap_or(false),
         () = worker.drain().begun() => false,
     }
+}
+
+/// Whether no head begins with these bytes. Some clients send an empty line behind a body, which
+/// belongs to no request (RFC 9112, section 2.2).
+fn is_silence(bytes: &[u8]) -> bool {
+    b"\r\n".starts_with(bytes)
 }
 
 /// Refuses what could not be read as a request.

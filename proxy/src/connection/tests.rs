@@ -170,6 +170,41 @@ fn closes_a_silent_connection_without_a_word_or_a_record() {
 }
 
 #[test]
+fn an_empty_line_is_no_request_whoever_waits_behind_it() {
+    local(async {
+        let mut config = testing::config();
+        config.timeouts.idle = Duration::from_millis(50);
+        let (worker, records) = stage(config);
+        for silence in ["\r", "\r\n"] {
+            assert_eq!(text(&worker, silence).await, "");
+        }
+        assert_eq!(records.take().len(), 0);
+        let refused = "GET http://denied.test/ HTTP/1.1\r\nHost: denied.test\r\n\
+                       Content-Length: 4\r\n\r\nbody\r\n";
+        let answer = text(&worker, refused).await;
+        assert_eq!(answer.matches("HTTP/1.1 ").count(), 1, "{answer}");
+        let answer = text(&worker, &refused.repeat(2)).await;
+        assert_eq!(answer.matches("HTTP/1.1 403 ").count(), 2, "{answer}");
+        assert_eq!(records.take().len(), 3);
+    });
+}
+
+#[test]
+fn an_empty_line_before_the_end_is_no_request() {
+    local(async {
+        let (worker, records) = stage(testing::config());
+        let (near, mut far) = testing::client().await;
+        far.write_all(b"\r\n").await.unwrap();
+        far.shutdown().await.unwrap();
+        super::serve(&worker, near, Arc::new(Actor::default())).await;
+        let mut answer = Vec::new();
+        far.read_to_end(&mut answer).await.unwrap();
+        assert_eq!(answer, b"");
+        assert_eq!(records.take().len(), 0);
+    });
+}
+
+#[test]
 fn closes_idle_connections_when_the_proxy_drains() {
     local(async {
         let (worker, _records) = stage(testing::config());
