@@ -41,7 +41,12 @@ pub(crate) async fn serve(worker: &Rc<Worker>, mut stream: ClientStream, actor: 
     }
     loop {
         let limit = worker.config().timeouts.head;
-        let length = match head::read(&mut stream, &mut bytes, limit).await {
+        let read = tokio::select! {
+            biased;
+            read = head::read(&mut stream, &mut bytes, limit) => read,
+            () = worker.drain().over() => Err(Refusal::shut_down_unread()),
+        };
+        let length = match read {
             Ok(length) => length,
             Err(refusal) => return refuse(worker, stream, &actor, &refusal).await,
         };

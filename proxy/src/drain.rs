@@ -112,6 +112,11 @@ impl Drain {
         }
     }
 
+    /// Whether open requests must end.
+    pub(crate) fn is_over(&self) -> bool {
+        self.is_over.get()
+    }
+
     /// Counts one connection until the guest is dropped.
     pub(crate) fn enter(self: &Rc<Self>) -> Guest {
         self.guests.set(self.guests.get() + 1);

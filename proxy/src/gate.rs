@@ -236,14 +236,15 @@ where
         };
         let count = if left > room {
             let before = buf.filled().len();
-            ready!(Pin::new(&mut self.stream).poll_read(cx, buf))?;
+            let read = ready!(Pin::new(&mut self.stream).poll_read(cx, buf));
             let count = buf.filled().len().saturating_sub(before);
             self.state = more(left.saturating_sub(u64::try_from(count).unwrap_or(left)));
-            count
+            read.map(|()| count)
         } else {
-            ready!(scratch::poll_read(&mut self.stream, cx, &mut self.bytes))?
+            ready!(scratch::poll_read(&mut self.stream, cx, &mut self.bytes))
         };
-        if count == 0 {
+        // A reset is the client's doing as much as an end.
+        if !matches!(count, Ok(1..)) {
             return self.fail(Refusal::cut_off());
         }
         Poll::Ready(Ok(()))

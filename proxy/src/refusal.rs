@@ -246,6 +246,14 @@ impl Refusal {
         )
     }
 
+    /// The proxy comes to its end before a request was read, so that nothing was allowed.
+    pub(crate) fn shut_down_unread() -> Self {
+        Self {
+            effect: Effect::Deny,
+            ..Self::shutting_down()
+        }
+    }
+
     /// The proxy has no descriptor, port or memory left for one more connection.
     pub(crate) fn exhausted() -> Self {
         Self::plain(

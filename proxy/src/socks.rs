@@ -69,16 +69,18 @@ pub(crate) async fn serve(
     mut early: BytesMut,
 ) {
     let limit = worker.config().timeouts.head;
-    let read = tokio::time::timeout(limit, handshake(&mut stream, &mut early)).await;
+    let read = tokio::select! {
+        biased;
+        read = tokio::time::timeout(limit, handshake(&mut stream, &mut early)) => {
+            read.unwrap_or_else(|_| Err(Failed::silent(Refusal::head_too_slow())))
+        }
+        () = worker.drain().over() => Err(Failed::silent(Refusal::shut_down_unread())),
+    };
     let unread = Unread::new(worker, Protocol::Socks5, &actor);
     let id = unread.id;
     let target = match read {
-        Ok(Ok(target)) => target,
-        failed => {
-            let failed = failed.map_or_else(
-                |_| Failed::silent(Refusal::head_too_slow()),
-                |read| read.err().unwrap_or_else(ended),
-            );
+        Ok(target) => target,
+        Err(failed) => {
             authorize::unread(worker, unread, &failed.refusal, failed.code.map(u16::from));
             return linger::say(&mut stream, &failed.reply).await;
         }

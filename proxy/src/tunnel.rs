@@ -7,6 +7,9 @@ mod direction;
 mod open;
 mod relay;
 
+use std::cell::Cell;
+
+use moat_policy::record::{Cause, EndedBy};
 use tokio::net::TcpStream;
 
 use self::open::Entered;
@@ -46,25 +49,49 @@ pub(crate) fn serve(
     opening: Opening,
 ) -> impl Future<Output = ()> {
     // Before the future, which would keep room for the ticket for as long as the tunnel lives.
-    let open = worker.tunnels.enter(ticket);
-    if worker.config().recheck && authorize::recheck(worker, open.ticket()).is_err() {
-        // The policy changed while this was dialled, after the open tunnels were held to it.
-        open.cut();
+    let open = Open {
+        worker,
+        place: worker.tunnels.enter(ticket),
+        end: Cell::new((Cause::Shutdown, EndedBy::Moat)),
+    };
+    // The open tunnels may have been cut, or held to a new policy, while this was dialled.
+    let rechecks = worker.config().recheck;
+    if worker.drain().is_over()
+        || rechecks && authorize::recheck(worker, open.place.ticket()).is_err()
+    {
+        open.place.cut();
     }
-    carry(worker, open, ends, opening)
+    carry(open, ends, opening)
 }
 
-async fn carry(worker: &Worker, open: Entered<'_>, ends: Ends, opening: Opening) {
-    let _counted = worker.meter().tunnel();
+/// A tunnel whose end has no record yet. Dropping it writes that, so that one which ends by a fault,
+/// or with its thread, has one.
+struct Open<'t> {
+    worker: &'t Worker,
+    place: Entered<'t>,
+    end: Cell<(Cause, EndedBy)>,
+}
+
+impl Drop for Open<'_> {
+    fn drop(&mut self) {
+        let (cause, by) = self.end.get();
+        let (ticket, moved) = (self.place.ticket(), self.place.moved());
+        authorize::left(self.worker, ticket, cause, moved, by);
+    }
+}
+
+async fn carry(open: Open<'_>, ends: Ends, opening: Opening) {
+    let _counted = open.worker.meter().tunnel();
     let (end, mut client) = {
-        let allowed = |target: &_| authorize::allows(worker, open.ticket(), target);
-        let relay = Relay::new(&open, ends, opening, worker.meter(), &allowed);
-        relay.run(worker.config().timeouts).await
+        let allowed = |target: &_| authorize::allows(open.worker, open.place.ticket(), target);
+        let relay = Relay::new(&open.place, ends, opening, open.worker.meter(), &allowed);
+        relay.run(open.worker.config().timeouts).await
     };
     if let Some(refusal) = &end.refusal {
-        authorize::refused_late(worker, open.ticket(), refusal);
+        authorize::refused_late(open.worker, open.place.ticket(), refusal, None);
     }
-    authorize::left(worker, open.ticket(), end.cause, (end.up, end.down), end.by);
+    open.end.set((end.cause, end.by));
+    drop(open);
     if let Some(words) = end.last_words {
         // Boxed: a tunnel that is not refused does not carry it.
         Box::pin(linger::say(&mut client, words)).await;

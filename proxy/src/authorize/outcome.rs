@@ -55,8 +55,10 @@ pub(crate) fn unreached(worker: &Worker, permit: &Permit, refusal: &Refusal) {
 }
 
 /// Records a refusal that comes after a permit was used: a second decision of the same request.
-pub(crate) fn refused_late(worker: &Worker, ticket: &Ticket, refusal: &Refusal) {
-    refused(worker, &ticket.permit.asked, &ticket.permit.loaded, refusal);
+/// `sent` is what says so, where the client has not been answered already.
+pub(crate) fn refused_late(worker: &Worker, ticket: &Ticket, refusal: &Refusal, sent: Option<u16>) {
+    let permit = &ticket.permit;
+    refused_with(worker, &permit.asked, &permit.loaded, refusal, sent);
 }
 
 /// Records that the policy in force now refuses what another one permitted: a second decision of
@@ -164,11 +166,22 @@ fn count_refusal(worker: &Worker, protocol: Protocol, refusal: &Refusal) {
 }
 
 pub(super) fn refused(worker: &Worker, asked: &Asked, loaded: &Loaded, refusal: &Refusal) {
+    let sent = Some(status(asked.protocol, refusal));
+    refused_with(worker, asked, loaded, refusal, sent);
+}
+
+fn refused_with(
+    worker: &Worker,
+    asked: &Asked,
+    loaded: &Loaded,
+    refusal: &Refusal,
+    sent: Option<u16>,
+) {
     count_refusal(worker, asked.protocol, refusal);
     let entry = Entry {
         effect: Some(refusal.effect),
         cause: refusal.cause,
-        status: Some(status(asked.protocol, refusal)),
+        status: sent,
         rule: refusal.rule.clone(),
         reason: Some(refusal.detail.clone()),
         address: refusal.address,

@@ -3,6 +3,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use moat_policy::record::{Actor, Cause, Event, Protocol};
+use moat_policy::verdict::Effect;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::config::Config;
@@ -211,6 +212,26 @@ fn closes_idle_connections_when_the_proxy_drains() {
         let drain = Rc::clone(worker.drain());
         tokio::task::spawn_local(async move { drain.begin() });
         assert_eq!(exchange(&worker, b"").await, b"");
+    });
+}
+
+#[test]
+fn a_head_that_the_end_of_the_proxy_overtakes_is_refused_with_a_record() {
+    local(async {
+        let (worker, records) = stage(testing::config());
+        let drain = Rc::clone(worker.drain());
+        tokio::task::spawn_local(async move {
+            drain.begin();
+            drain.finish();
+        });
+        let answer = text(&worker, "CONNECT 127.0.0.1:1 HTTP/1.1\r\n").await;
+        assert!(answer.starts_with("HTTP/1.1 503 "), "{answer}");
+        assert!(answer.contains("\r\nMoat-Decision: deny\r\n"), "{answer}");
+        let records = records.take();
+        assert_eq!(records.len(), 1, "{records:?}");
+        assert_eq!(records[0].cause, Cause::Shutdown);
+        assert_eq!(records[0].effect, Some(Effect::Deny));
+        assert_eq!(records[0].status, Some(503));
     });
 }
 

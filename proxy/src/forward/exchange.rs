@@ -192,7 +192,9 @@ impl Exchange {
         if let Some(ticket) = &*self.ticket.borrow() {
             // A client that left was refused nothing; the close says that it did.
             if let Some(fault) = fault.as_ref().filter(|fault| fault.cause != Cause::Client) {
-                authorize::refused_late(&self.worker, ticket, fault);
+                let is_answer = matches!(stop, Stop::Done | Stop::Broken) && !self.answered.get();
+                let sent = is_answer.then_some(fault.status);
+                authorize::refused_late(&self.worker, ticket, fault, sent);
             }
             if let Some(refusal) = refusal.as_ref().filter(|_| !self.answered.get()) {
                 if stop == Stop::Refused {

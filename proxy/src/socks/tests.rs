@@ -1,3 +1,4 @@
+use std::rc::Rc;
 use std::sync::Arc;
 
 use bytes::BytesMut;
@@ -6,12 +7,14 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 
+use crate::drain::Drain;
 use crate::testing::{self, Records, client, config, listener, local};
 
 /// A client that talks to the door.
 struct Bed {
     client: TcpStream,
     records: Records,
+    drain: Rc<Drain>,
     task: JoinHandle<()>,
 }
 
@@ -19,6 +22,7 @@ async fn bed() -> Bed {
     let (near, client) = client().await;
     let policy = testing::policy(&["127.0.0.1:*", "allowed.test"]);
     let (worker, records) = testing::worker(policy, config(), &[]);
+    let drain = Rc::clone(worker.drain());
     let task = tokio::task::spawn_local(async move {
         let actor = Arc::new(Actor::default());
         super::serve(&worker, near, actor, BytesMut::new()).await;
@@ -26,6 +30,7 @@ async fn bed() -> Bed {
     Bed {
         client,
         records,
+        drain,
         task,
     }
 }
@@ -162,5 +167,22 @@ fn a_handshake_that_breaks_off_is_recorded() {
     local(async {
         let said = answer(&[5, 1, 0, 5, 1]).await;
         assert_eq!(said, (vec![5, 0], Cause::Malformed, None));
+    });
+}
+
+#[test]
+fn a_handshake_that_the_end_of_the_proxy_overtakes_is_refused_with_a_record() {
+    local(async {
+        let mut bed = bed().await;
+        bed.client.write_all(&[5, 1, 0]).await.unwrap();
+        bed.expect(&[5, 0]).await;
+        bed.drain.finish();
+        assert_eq!(bed.client.read(&mut [0; 16]).await.unwrap(), 0);
+        bed.client.shutdown().await.unwrap();
+        bed.task.await.unwrap();
+        let records = bed.records.take();
+        assert_eq!(records.len(), 1, "{records:?}");
+        assert_eq!(records[0].cause, Cause::Shutdown);
+        assert_eq!(records[0].status, None);
     });
 }

@@ -30,6 +30,8 @@ pub(super) struct Entered<'t> {
     tunnels: &'t Tunnels,
     key: u64,
     open: Rc<Open>,
+    /// What has moved so far, up and down.
+    moved: Cell<(u64, u64)>,
 }
 
 impl Tunnels {
@@ -47,6 +49,7 @@ impl Tunnels {
             tunnels: self,
             key,
             open,
+            moved: Cell::new((0, 0)),
         }
     }
 
@@ -71,6 +74,16 @@ impl Entered<'_> {
     /// What the tunnel was permitted by.
     pub(super) fn ticket(&self) -> &Ticket {
         &self.open.ticket
+    }
+
+    /// What has moved so far, up and down.
+    pub(super) fn moved(&self) -> (u64, u64) {
+        self.moved.get()
+    }
+
+    /// Notes what has moved, and gives what had at the last call.
+    pub(super) fn note(&self, moved: (u64, u64)) -> (u64, u64) {
+        self.moved.replace(moved)
     }
 
     /// Cuts this one: it ends at its next turn.

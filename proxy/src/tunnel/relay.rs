@@ -28,10 +28,6 @@ const LOOK: Duration = Duration::from_secs(1);
 /// How a tunnel ended.
 #[derive(Debug)]
 pub(super) struct End {
-    /// Bytes that the upstream took.
-    pub(super) up: u64,
-    /// Bytes that the client took.
-    pub(super) down: u64,
     /// Who ended it.
     pub(super) by: EndedBy,
     /// Why.
@@ -40,6 +36,17 @@ pub(super) struct End {
     pub(super) refusal: Option<Refusal>,
     /// What the client is still to be told before an orderly end.
     pub(super) last_words: Option<&'static [u8]>,
+}
+
+impl End {
+    fn new(by: EndedBy, cause: Cause, refusal: Option<Refusal>) -> Self {
+        Self {
+            by,
+            cause,
+            refusal,
+            last_words: None,
+        }
+    }
 }
 
 /// The client's first bytes, while they are collected. Nothing of them has gone upstream.
@@ -60,8 +67,6 @@ pub(super) struct Relay<'t> {
     down: Direction,
     gate: Option<Gate>,
     meter: &'t Meter,
-    /// How much of what moved is counted, up and down.
-    counted: (u64, u64),
     /// Whether a name other than the target's is allowed.
     allowed: &'t dyn Fn(&Target) -> bool,
     /// Who came to its end first.
@@ -99,6 +104,7 @@ impl<'t> Running<'t> {
 impl Drop for Running<'_> {
     fn drop(&mut self) {
         if let Some(relay) = &self.0 {
+            relay.count();
             relay.reset();
         }
     }
@@ -138,7 +144,6 @@ impl<'t> Relay<'t> {
             down,
             gate,
             meter,
-            counted: (0, 0),
             allowed,
             first: None,
             active,
@@ -168,7 +173,7 @@ impl<'t> Relay<'t> {
         match both {
             Poll::Ready(Ok(())) => {
                 let by = self.first.unwrap_or(EndedBy::Client);
-                return Poll::Ready(self.end(by, Cause::Done, None));
+                return Poll::Ready(End::new(by, Cause::Done, None));
             }
             Poll::Ready(Err(Stop::Broken(by))) => return Poll::Ready(self.broken(by)),
             Poll::Ready(Err(Stop::Refused(refusal))) => {
@@ -183,13 +188,13 @@ impl<'t> Relay<'t> {
     }
 
     /// Counts what has moved since the last call: a tunnel may live for days.
-    fn count(&mut self) {
+    fn count(&self) {
         let moved = (self.up.moved(), self.down.moved());
-        if moved != self.counted {
-            let (up, down) = self.counted;
+        let counted = self.open.note(moved);
+        if moved != counted {
+            let (up, down) = counted;
             let (up, down) = (moved.0.saturating_sub(up), moved.1.saturating_sub(down));
             self.meter.moved(up, down);
-            self.counted = moved;
         }
     }
 
@@ -344,13 +349,13 @@ impl<'t> Relay<'t> {
         } else {
             Cause::Upstream
         };
-        self.end(by, cause, None)
+        End::new(by, cause, None)
     }
 
     /// Ends a tunnel in the middle.
     fn cut(&self, cause: Cause) -> End {
         self.reset();
-        self.end(EndedBy::Moat, cause, None)
+        End::new(EndedBy::Moat, cause, None)
     }
 
     /// Makes the close of both connections a reset: neither side may take what it got for all that
@@ -365,7 +370,7 @@ impl<'t> Relay<'t> {
     /// by an orderly end, over TLS with an alert; one that has must not take that for all.
     fn refused(&self, refusal: Refusal) -> End {
         let speaks_tls = |gate: &Gate| greeting::is_tls(&gate.seen);
-        let end = self.end(EndedBy::Moat, refusal.cause, Some(refusal));
+        let end = End::new(EndedBy::Moat, refusal.cause, Some(refusal));
         if self.down.moved() > 0 {
             self.reset();
             return end;
@@ -374,17 +379,6 @@ impl<'t> Relay<'t> {
         End {
             last_words: Some(if alert { greeting::ALERT } else { &[] }),
             ..end
-        }
-    }
-
-    fn end(&self, by: EndedBy, cause: Cause, refusal: Option<Refusal>) -> End {
-        End {
-            up: self.up.moved(),
-            down: self.down.moved(),
-            by,
-            cause,
-            refusal,
-            last_words: None,
         }
     }
 }

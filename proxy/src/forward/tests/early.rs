@@ -70,3 +70,26 @@ fn tells_a_client_that_has_heard_nothing_of_a_broken_response() {
         assert!(answer.starts_with("HTTP/1.1 502 "), "{answer}");
     });
 }
+
+#[test]
+fn a_client_that_resets_in_the_middle_of_its_body_is_no_failure_of_the_origin() {
+    local(async {
+        let (worker, records) = stage();
+        let (listener, address) = testing::listener().await;
+        let (mut client, task) = connect(&worker).await;
+        let body = "Content-Length: 100000\r\n";
+        let request = get(&address, "/", body).replacen("GET", "POST", 1) + "abc";
+        client.write_all(request.as_bytes()).await.unwrap();
+        let (mut origin, _) = listener.accept().await.unwrap();
+        read_head(&mut origin).await.unwrap();
+        origin.read_exact(&mut [0; 3]).await.unwrap();
+        let linger = Some(Duration::ZERO);
+        SockRef::from(&client).set_linger(linger).unwrap();
+        drop(client);
+        task.await.unwrap();
+        let records = records.take();
+        let end = records.last().unwrap();
+        assert_eq!((end.event, end.cause), (Event::Close, Cause::Client));
+        assert_eq!(end.traffic.unwrap().ended_by, EndedBy::Client);
+    });
+}
