@@ -49,6 +49,7 @@ impl Answer {
             Basis::Rule => ("rule", None),
             Basis::Default => ("default", None),
             Basis::Guarded(class) => ("guarded", Some(class.as_str())),
+            Basis::Clear => ("clear", None),
         };
         Self {
             request: request.to_owned(),
@@ -112,6 +113,10 @@ impl Answer {
     /// Why, in words that follow an effect and a target.
     pub(crate) fn because(&self) -> String {
         match (&self.rule, self.address_class) {
+            (Some(rule), _) if self.basis == "clear" => format!(
+                "since it is sent in clear and TLS is required {}",
+                rule.because()
+            ),
             (Some(rule), _) => rule.because(),
             (None, Some(class)) => {
                 format!("since {class} addresses are guarded and no address entry opens this one")

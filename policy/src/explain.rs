@@ -68,8 +68,12 @@ pub enum Miss {
     Overruled,
     /// It names other ports.
     Ports(PortSet),
+    /// It matches, and requires TLS, and the request is sent in clear.
+    Clear,
     /// It names methods or paths, and in a tunnel neither is seen.
     Unseen,
+    /// It names methods or paths, and servers could read those of the request as these or as others.
+    Uncertain,
     /// It names other methods or paths.
     Http,
     /// Its time is over.
@@ -90,6 +94,11 @@ impl fmt::Display for Miss {
             Self::Unseen => {
                 f.write_str("it names methods or paths, which cannot be seen in this request")
             }
+            Self::Clear => f.write_str("it requires TLS, and this request is sent in clear"),
+            Self::Uncertain => f.write_str(
+                "servers could read the method or path of this request as one that it names, or as \
+                 another",
+            ),
             Self::Http => f.write_str("the host is right, its methods or paths are others"),
             Self::Expired => f.write_str("its time is over"),
             Self::Excluded => f.write_str("an exclusion of its list takes this host out"),
@@ -110,6 +119,8 @@ pub enum Change {
     None,
     /// These entries in allow groups, a space between them.
     Allow(String),
+    /// TLS, or an entry with `tls: any`; where nothing allows the host yet, these entries too.
+    Tls(Option<String>),
     /// The entry that denies has to go: nothing overrules it.
     Remove(Arc<Rule>),
     /// The entry that asks wins over an allow of the user: it comes from a more trusted file, or
@@ -126,6 +137,11 @@ impl fmt::Display for Change {
         match self {
             Self::None => f.write_str("nothing: it is allowed"),
             Self::Allow(entry) => write!(f, "`moat allow {entry}`"),
+            Self::Tls(None) => f.write_str("TLS (`https:`), or `tls: any` in the entry"),
+            Self::Tls(Some(entry)) => write!(
+                f,
+                "`moat allow {entry}` and TLS (`https:`), or an entry with `tls: any`"
+            ),
             Self::Remove(rule) => write!(
                 f,
                 "removing or narrowing `{}` in {}:{}: a deny always wins",
@@ -163,7 +179,7 @@ pub fn explain<'c>(compiled: &'c Compiled, request: &Request<'_>) -> Explanation
     };
     Explanation {
         near,
-        change: change(compiled, request.target, &verdict),
+        change: change(compiled, request, &verdict),
         verdict,
     }
 }
@@ -196,14 +212,18 @@ pub fn opening_entries(host: &Host, port: Port) -> Vec<String> {
     }
 }
 
-fn change(compiled: &Compiled, target: &Target, verdict: &Verdict<'_>) -> Change {
+fn change(compiled: &Compiled, request: &Request<'_>, verdict: &Verdict<'_>) -> Change {
+    let target = request.target;
+    let entries = || opening_entries(&target.host, target.port).join(" ");
     match (verdict.effect, verdict.basis, verdict.rule) {
         (Effect::Allow, ..) => Change::None,
+        (_, Basis::Clear, _) => Change::Tls(None),
         (_, Basis::Guarded(class), _) if !class.is_openable() => Change::Never(class),
         (Effect::Deny, _, Some(rule)) => Change::Remove(Arc::clone(rule)),
         _ if layer::is_exclusive(&compiled.layers) => Change::Exclusive,
         (_, _, Some(rule)) if rule.layer != Layer::User => Change::Outrank(Arc::clone(rule)),
-        _ => Change::Allow(opening_entries(&target.host, target.port).join(" ")),
+        _ if verdict.grant.refuses(request.wire) => Change::Tls(Some(entries())),
+        _ => Change::Allow(entries()),
     }
 }
 
@@ -211,6 +231,7 @@ fn near(compiled: &Compiled, request: &Request<'_>, verdict: &Verdict<'_>) -> Ve
     let look = Look {
         request,
         path: request.path.map(RequestPath::new),
+        basis: verdict.basis,
         domain: request
             .target
             .host
@@ -245,6 +266,8 @@ fn near(compiled: &Compiled, request: &Request<'_>, verdict: &Verdict<'_>) -> Ve
 struct Look<'r> {
     request: &'r Request<'r>,
     path: Option<RequestPath<'r>>,
+    /// Why the verdict is what it is.
+    basis: Basis,
     /// The registrable domain of the host.
     domain: Option<&'r str>,
 }
@@ -275,10 +298,22 @@ impl Look<'_> {
             Miss::FetchOnly
         } else {
             match http {
+                Match::Yes if self.basis == Basis::Clear && filed.list.effect == Effect::Allow => {
+                    Miss::Clear
+                }
                 Match::Yes => Miss::Overruled,
+                Match::Unknown if self.sees_all_of(entry) => Miss::Uncertain,
                 Match::Unknown => Miss::Unseen,
                 Match::No => Miss::Http,
             }
+        })
+    }
+
+    /// Whether the request shows all that an entry names of methods and paths.
+    fn sees_all_of(&self, entry: &Entry) -> bool {
+        entry.http.as_ref().is_none_or(|rule| {
+            (rule.methods().is_empty() || self.request.method.is_some())
+                && (rule.paths().is_empty() || self.request.path.is_some())
         })
     }
 
@@ -294,9 +329,9 @@ impl Look<'_> {
     /// The order in which differences are shown; among relatives the longer common tail first.
     fn distance(&self, entry: &Entry, miss: &Miss) -> usize {
         match miss {
-            Miss::Overruled => 0,
+            Miss::Overruled | Miss::Clear => 0,
             Miss::Ports(_) => 1,
-            Miss::Unseen => 2,
+            Miss::Unseen | Miss::Uncertain => 2,
             Miss::Http => 3,
             Miss::Expired => 4,
             Miss::Excluded => 5,

@@ -96,8 +96,10 @@ impl Policy {
     ///
     /// A literal address needs an address entry for its port, and is guarded by its class and by
     /// that of every address inside it. `localhost` and the names below it are the loopback address.
+    /// What would be sent in clear is refused where all that allows it requires TLS.
     pub fn decide(&self, request: &Request<'_>) -> Verdict<'_> {
         self.judge(&request.target.host, &Asked::request(request))
+            .held_to(request.wire)
     }
 
     /// Judges one address that a permitted name resolved to, for the same port. `own` says

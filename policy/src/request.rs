@@ -34,6 +34,20 @@ pub enum Surface {
     Fetch,
 }
 
+/// How the bytes of a request travel, as far as that is known before they do.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "a new way must be held against every grant"
+)]
+pub enum Wire {
+    /// Not seen yet: a tunnel, in which TLS may follow. A grant holds it to its rule later.
+    #[default]
+    Unseen,
+    /// In clear, as plain HTTP.
+    Clear,
+}
+
 /// One request, with what is known of it. What is not known is `None`, and never widens: an
 /// allow or ask entry that needs it does not match, a deny entry that needs it does.
 #[derive(Clone, Copy, Debug)]
@@ -46,6 +60,8 @@ pub struct Request<'a> {
     pub method: Option<&'a str>,
     /// The path as sent, from its first `/` and without the query, where it is visible.
     pub path: Option<&'a str>,
+    /// How it travels.
+    pub wire: Wire,
     /// The time at which entries with `until` are judged.
     pub now: SystemTime,
 }
@@ -58,6 +74,7 @@ impl<'a> Request<'a> {
             target,
             method: None,
             path: None,
+            wire: Wire::Unseen,
             now,
         }
     }

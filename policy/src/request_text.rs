@@ -8,7 +8,7 @@ use std::time::SystemTime;
 
 use crate::host::{Host, HostError, Pattern};
 use crate::port::Port;
-use crate::request::{Request, Surface, Target};
+use crate::request::{Request, Surface, Target, Wire};
 
 /// What somebody asks about.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -19,6 +19,8 @@ pub struct Asked {
     pub method: Option<Box<str>>,
     /// The path without the query; known of an `http:` URL alone: of TLS the proxy sees nothing.
     pub path: Option<Box<str>>,
+    /// Whether it is sent in clear: an `http:` or `ws:` URL.
+    pub wire: Wire,
 }
 
 /// Why a text is no request.
@@ -60,6 +62,12 @@ impl Asked {
         self
     }
 
+    /// The same on another wire.
+    #[must_use]
+    pub fn travelling(self, wire: Wire) -> Self {
+        Self { wire, ..self }
+    }
+
     /// The request at a time.
     pub fn request(&self, surface: Surface, now: SystemTime) -> Request<'_> {
         Request {
@@ -67,6 +75,7 @@ impl Asked {
             target: &self.target,
             method: self.method.as_deref(),
             path: self.path.as_deref(),
+            wire: self.wire,
             now,
         }
     }
@@ -76,15 +85,16 @@ impl Asked {
             target,
             method: None,
             path: None,
+            wire: Wire::Unseen,
         }
     }
 
     fn url(text: &str, scheme: &str, rest: &str) -> Result<Self, AskedError> {
         let is = |name: &str| scheme.eq_ignore_ascii_case(name);
-        let port = if is("http") || is("ws") {
-            Port::HTTP
+        let (port, wire) = if is("http") || is("ws") {
+            (Port::HTTP, Wire::Clear)
         } else if is("https") || is("wss") {
-            Port::HTTPS
+            (Port::HTTPS, Wire::Unseen)
         } else {
             return Err(error(
                 text,
@@ -97,7 +107,7 @@ impl Asked {
         let (authority, after) = rest.split_at_checked(end).unwrap_or((rest, ""));
         let target = Self::authority(text, authority, port)?;
         if !is("http") {
-            return Ok(Self::connection(target));
+            return Ok(Self::connection(target).travelling(wire));
         }
         let path = after.split(['?', '#']).next().unwrap_or("");
         if let Some(letter) = path.chars().find(|c| !c.is_ascii()) {
@@ -112,6 +122,7 @@ impl Asked {
             target,
             method: Some("GET".into()),
             path: Some(if path.is_empty() { "/" } else { path }.into()),
+            wire,
         })
     }
 

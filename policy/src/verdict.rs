@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use crate::address::AddressClass;
+use crate::request::Wire;
 
 /// What happens with a request. The order is by strictness: deny > ask > pass > allow.
 #[derive(
@@ -126,6 +127,13 @@ pub struct Grant {
     pub until: Option<SystemTime>,
 }
 
+impl Grant {
+    /// Whether what travels like this breaks the grant before a byte of it is seen.
+    pub fn refuses(&self, wire: Wire) -> bool {
+        wire == Wire::Clear && self.tls == TlsRule::Require
+    }
+}
+
 /// Why a verdict is what it is.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[expect(
@@ -139,6 +147,8 @@ pub enum Basis {
     Default,
     /// The literal address is of a guarded class and no address entry opens it.
     Guarded(AddressClass),
+    /// A rule allows the host, and only with TLS, and the request would be sent in clear.
+    Clear,
 }
 
 /// The answer to a [`crate::request::Request`].
@@ -150,8 +160,22 @@ pub struct Verdict<'p> {
     pub basis: Basis,
     /// The rule that decided; `None` for a default and for a guarded address.
     pub rule: Option<&'p Arc<Rule>>,
-    /// What an allow grants; meaningless for other effects.
+    /// What an allow grants; for other effects the defaults of the port.
     pub grant: Grant,
+}
+
+impl Verdict<'_> {
+    /// An allow that is held against how the request travels.
+    pub(crate) fn held_to(self, wire: Wire) -> Self {
+        if self.effect == Effect::Allow && self.grant.refuses(wire) {
+            return Self {
+                effect: Effect::Deny,
+                basis: Basis::Clear,
+                ..self
+            };
+        }
+        self
+    }
 }
 
 /// The answer for one address that a permitted name resolved to.

@@ -209,6 +209,7 @@ fn judge(compiled: &Compiled, ask: &Question) -> Option<String> {
         (Basis::Rule, Some(rule)) => format!("{}:{}", rule.file, rule.line),
         (Basis::Default, None) => "default".to_owned(),
         (Basis::Guarded(class), None) => class.to_string(),
+        (Basis::Clear, Some(rule)) => format!("clear {}:{}", rule.file, rule.line),
         (basis, rule) => panic!("{basis:?} with {rule:?}"),
     };
     let fits = verdict.effect == ask.effect && ask.by.as_ref().is_none_or(|wanted| *wanted == by);

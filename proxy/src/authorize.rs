@@ -13,8 +13,8 @@ use moat_policy::address::{AddressClass, is_localhost_name, readings};
 use moat_policy::host::Host;
 use moat_policy::port::Port;
 use moat_policy::record::{Actor, Protocol};
-use moat_policy::request::{Request, Surface, Target};
-use moat_policy::verdict::{AddressVerdict, Basis, Effect, Grant, Rule, TlsRule, Verdict};
+use moat_policy::request::{Request, Surface, Target, Wire};
+use moat_policy::verdict::{AddressVerdict, Basis, Effect, Grant, Rule, Verdict};
 
 pub(crate) use self::outcome::{
     closed, established, left, refused_anew, refused_late, unreached, unread, unresolved,
@@ -59,6 +59,14 @@ impl fmt::Debug for Exact {
 }
 
 impl Asked {
+    fn wire(&self) -> Wire {
+        if self.protocol == Protocol::Http {
+            Wire::Clear
+        } else {
+            Wire::Unseen
+        }
+    }
+
     fn question(&self, now: SystemTime) -> Request<'_> {
         let exact = self.exact.as_deref();
         Request {
@@ -66,6 +74,7 @@ impl Asked {
             target: &self.target,
             method: exact.map(|exact| &*exact.method),
             path: exact.and_then(|exact| exact.path.as_deref()),
+            wire: self.wire(),
             now,
         }
     }
@@ -228,10 +237,9 @@ fn ask<'l>(
     }
     let verdict = loaded.policy.decide(&asked.question(SystemTime::now()));
     match verdict.effect {
-        Effect::Allow if is_clear(asked, &verdict) => Err(Refusal::tls_required(&verdict)),
         Effect::Allow => Ok((verdict, true)),
         Effect::Ask | Effect::Deny | Effect::Pass => {
-            if is_overruled(worker, &verdict) {
+            if is_overruled(worker, &verdict, asked.wire()) {
                 return Ok((verdict, false));
             }
             Err(Refusal::verdict(&verdict).under(&loaded.policy))
@@ -256,11 +264,6 @@ pub(crate) fn renew(
         addresses(worker, &permit, &checked.addresses)?;
     }
     Ok(permit)
-}
-
-/// Whether a request would be sent in clear where its rule requires TLS.
-fn is_clear(asked: &Asked, verdict: &Verdict<'_>) -> bool {
-    asked.protocol == Protocol::Http && verdict.grant.tls == TlsRule::Require
 }
 
 /// The address of a target that is a listener of this proxy by its own spelling. Names that lead
@@ -289,14 +292,15 @@ fn is_listener(shared: &Shared, address: IpAddr, port: Port) -> bool {
     readings(address).any(|address| shared.own.holds(address, number, is_local(address)))
 }
 
-/// Whether observing lets a refusal pass: one by default or an `ask`, never an explicit one.
-fn is_overruled(worker: &Worker, verdict: &Verdict<'_>) -> bool {
+/// Whether observing lets a refusal pass: one by default or an `ask`, never an explicit one, and
+/// nothing in clear where TLS is required.
+fn is_overruled(worker: &Worker, verdict: &Verdict<'_>, wire: Wire) -> bool {
     let soft = match verdict.basis {
         Basis::Default => true,
         Basis::Rule => verdict.effect == Effect::Ask,
-        Basis::Guarded(_) => false,
+        Basis::Guarded(_) | Basis::Clear => false,
     };
-    worker.config().mode == Mode::Observe && soft
+    worker.config().mode == Mode::Observe && soft && !verdict.grant.refuses(wire)
 }
 
 /// Judges every address that the target led to. One that is refused refuses them all.
@@ -357,7 +361,7 @@ fn judge(worker: &Worker, asked: &Asked, loaded: &Loaded, address: IpAddr) -> Op
 pub(crate) fn allows(worker: &Worker, ticket: &Ticket, target: &Target) -> bool {
     let policy = &ticket.permit.loaded.policy;
     let verdict = policy.decide(&Request::connection(target, SystemTime::now()));
-    verdict.effect == Effect::Allow || is_overruled(worker, &verdict)
+    verdict.effect == Effect::Allow || is_overruled(worker, &verdict, Wire::Unseen)
 }
 
 /// Whether the policy in force now would still let an open tunnel or exchange be made, and if not,

@@ -103,8 +103,12 @@ impl Refusal {
             Basis::Rule => (Cause::Policy, None),
             Basis::Default => (Cause::Default, None),
             Basis::Guarded(class) => (Cause::Guarded, Some(class)),
+            Basis::Clear => (Cause::Sni, None),
         };
         let detail = match (verdict.effect, class, verdict.rule) {
+            _ if verdict.basis == Basis::Clear => {
+                Cow::Borrowed("denied: this port is for TLS, and the request is plain HTTP")
+            }
             (Effect::Ask, _, Some(rule)) => Cow::Owned(format!(
                 "needs an approval by rule {}, and nobody can answer",
                 rule.id
@@ -120,19 +124,6 @@ impl Refusal {
             rule: verdict.rule.map(Arc::clone),
             class,
             ..Self::plain(cause, 403, verdict.effect, detail)
-        }
-    }
-
-    /// The rule requires TLS, and the request is not.
-    pub(crate) fn tls_required(verdict: &Verdict<'_>) -> Self {
-        Self {
-            rule: verdict.rule.map(Arc::clone),
-            ..Self::plain(
-                Cause::Sni,
-                403,
-                Effect::Deny,
-                "denied: this port is for TLS, and the request is plain HTTP",
-            )
         }
     }
 

@@ -8,7 +8,7 @@ use clap::{ArgGroup, Args};
 use moat_policy::diagnostic::explain;
 use moat_policy::explain::explain as explain_verdict;
 use moat_policy::record::{Event, Protocol, Record};
-use moat_policy::request::Surface;
+use moat_policy::request::{Surface, Wire};
 use moat_policy::request_text::Asked;
 use moat_policy::verdict::Effect;
 use serde::Serialize;
@@ -133,6 +133,10 @@ fn today(record: &Record, origin: &Path, context: &Context<'_>) -> Result<Vec<St
     let asked = record_file::authority(record).and_then(|target| Asked::parse(&target).ok());
     let Some(asked) = asked.filter(|_| refused) else {
         return Ok(Vec::new());
+    };
+    let asked = match record.protocol {
+        Some(Protocol::Http) => asked.travelling(Wire::Clear),
+        _ => asked,
     };
     let loaded = Layers::of_proxy(&context.places, &named_by(origin, &context.places)?).load()?;
     let explanation = explain_verdict(&loaded.compiled, &asked.request(Surface::Net, context.now));

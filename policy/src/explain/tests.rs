@@ -112,6 +112,44 @@ fn what_an_entry_lacks_is_named() {
 }
 
 #[test]
+fn what_is_only_uncertain_is_not_called_unseen() {
+    let policy = "allow:\n- id: a\n  net:\n  - {host: a.test, methods: [GET]}\n  \
+                  - {host: b.test, paths: [\"/a/**\"]}\n  \
+                  - {host: c.test, methods: [GET], paths: [\"/a/**\"]}\n";
+    let near = |text: &str, method: &str| {
+        let compiled = compile(vec![input(Origin::User, "p.yaml", policy)]).unwrap();
+        let asked = Asked::parse(text).unwrap().with_method(method);
+        let request = asked.request(Surface::Net, UNIX_EPOCH);
+        let misses: Vec<_> = explain(&compiled, &request)
+            .near
+            .into_iter()
+            .map(|near| near.miss)
+            .collect();
+        misses
+    };
+    assert_eq!(near("http://a.test/", "get"), [Miss::Uncertain]);
+    assert_eq!(near("http://b.test/a/../b", "GET"), [Miss::Uncertain]);
+    assert_eq!(near("http://c.test/a/../b", "get"), [Miss::Uncertain]);
+    assert_eq!(near("http://c.test/a/b", "POST"), [Miss::Http]);
+    assert_eq!(near("https://c.test/a/b", "GET"), [Miss::Unseen]);
+    assert_eq!(near("ws://a.test/", "GET"), [Miss::Unseen]);
+}
+
+#[test]
+fn what_would_be_sent_in_clear_is_told_to_use_tls() {
+    insta::assert_snapshot!(user("http://a.test:443/"), @"
+    a.test:443 deny
+    allow `ssh.a.test:22` in p.yaml:6: another host of the same domain
+    allow `*.deep.a.test` in p.yaml:7: another host of the same domain
+    change: TLS (`https:`), or `tls: any` in the entry
+    ");
+    insta::assert_snapshot!(user("http://g.test:443/"), @"
+    g.test:443 deny
+    change: `moat allow g.test` and TLS (`https:`), or an entry with `tls: any`
+    ");
+}
+
+#[test]
 fn hosts_of_the_same_domain_are_the_farthest_that_is_shown() {
     insta::assert_snapshot!(user("deep.a.test"), @"
     deep.a.test:443 deny

@@ -42,7 +42,7 @@ impl Policy {
         let found = self.tables.name(&self.lists, name, asked);
         let settled = self.settle(&found);
         if matches!(settled, Settled::Nothing) && is_metadata_name(name) {
-            return guarded(AddressClass::Metadata);
+            return guarded(AddressClass::Metadata, asked.port);
         }
         self.verdict(settled, &found, asked)
     }
@@ -70,7 +70,7 @@ impl Policy {
         let found = self.reading(address, asked);
         let settled = self.settle(&found);
         match (settled, class_of(address)) {
-            (Settled::Nothing, Some(class)) => guarded(class),
+            (Settled::Nothing, Some(class)) => guarded(class, asked.port),
             _ => self.verdict(settled, &found, asked),
         }
     }
@@ -236,12 +236,12 @@ fn narrowest(port: Port) -> Grant {
     }
 }
 
-fn guarded<'p>(class: AddressClass) -> Verdict<'p> {
+fn guarded<'p>(class: AddressClass, port: Port) -> Verdict<'p> {
     Verdict {
         effect: Effect::Deny,
         basis: Basis::Guarded(class),
         rule: None,
-        grant: narrowest(Port::HTTPS),
+        grant: narrowest(port),
     }
 }
 
@@ -251,7 +251,7 @@ fn stricter<'p>(one: Verdict<'p>, other: Verdict<'p>) -> Verdict<'p> {
     let says = |basis| match basis {
         Basis::Default => (0, 0),
         Basis::Guarded(class) => (1, severity(class)),
-        Basis::Rule => (2, 0),
+        Basis::Rule | Basis::Clear => (2, 0),
     };
     let weight = |verdict: &Verdict<'_>| (verdict.effect, says(verdict.basis));
     let mut stricter = if weight(&other) > weight(&one) {

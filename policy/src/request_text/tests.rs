@@ -6,10 +6,15 @@ fn ask(text: &str) -> String {
             target,
             method,
             path,
+            wire,
         }) => format!(
-            "{target} {} {}",
+            "{target} {} {} {}",
             method.as_deref().unwrap_or("-"),
-            path.as_deref().unwrap_or("-")
+            path.as_deref().unwrap_or("-"),
+            match wire {
+                Wire::Unseen => "unseen",
+                Wire::Clear => "clear",
+            }
         ),
         Err(error) => format!(
             "{} [{}] help: {}",
@@ -23,23 +28,26 @@ fn ask(text: &str) -> String {
 #[test]
 fn reads_hosts_ports_and_urls() {
     let table = [
-        ("docs.test", "docs.test:443 - -"),
-        ("DOCS.test.", "docs.test:443 - -"),
-        ("docs.test:22", "docs.test:22 - -"),
-        ("10.0.0.1:5432", "10.0.0.1:5432 - -"),
-        ("[::1]", "[::1]:443 - -"),
-        ("[::1]:80", "[::1]:80 - -"),
-        ("http://docs.test", "docs.test:80 GET /"),
-        ("HTTP://docs.test:8080/a/b?c#d", "docs.test:8080 GET /a/b"),
-        ("http://docs.test?a@b", "docs.test:80 GET /"),
+        ("docs.test", "docs.test:443 - - unseen"),
+        ("DOCS.test.", "docs.test:443 - - unseen"),
+        ("docs.test:22", "docs.test:22 - - unseen"),
+        ("10.0.0.1:5432", "10.0.0.1:5432 - - unseen"),
+        ("[::1]", "[::1]:443 - - unseen"),
+        ("[::1]:80", "[::1]:80 - - unseen"),
+        ("http://docs.test", "docs.test:80 GET / clear"),
+        (
+            "HTTP://docs.test:8080/a/b?c#d",
+            "docs.test:8080 GET /a/b clear",
+        ),
+        ("http://docs.test?a@b", "docs.test:80 GET / clear"),
         (
             "http://docs.test/a%2Fb/../c",
-            "docs.test:80 GET /a%2Fb/../c",
+            "docs.test:80 GET /a%2Fb/../c clear",
         ),
-        ("https://docs.test/a", "docs.test:443 - -"),
-        ("https://[2001:db8::1]:444/", "[2001:db8::1]:444 - -"),
-        ("ws://docs.test/socket", "docs.test:80 - -"),
-        ("wss://docs.test", "docs.test:443 - -"),
+        ("https://docs.test/a", "docs.test:443 - - unseen"),
+        ("https://[2001:db8::1]:444/", "[2001:db8::1]:444 - - unseen"),
+        ("ws://docs.test/socket", "docs.test:80 - - clear"),
+        ("wss://docs.test", "docs.test:443 - - unseen"),
     ];
     for (text, expected) in table {
         assert_eq!(ask(text), expected, "{text}");

@@ -9,7 +9,7 @@ use moat_policy::host::{Host, Pattern};
 use moat_policy::http::{Match, RequestPath};
 use moat_policy::policy::Defaults;
 use moat_policy::port::Port;
-use moat_policy::request::{Request, Surface};
+use moat_policy::request::{Request, Surface, Wire};
 use moat_policy::verdict::{Basis, Effect, Grant, Layer, Rule, SniRule, TlsRule};
 
 /// Whether a label matches a pattern in which each `*` is one or more characters.
@@ -186,12 +186,15 @@ pub(crate) fn decide(lists: &[EntryList], defaults: Defaults, request: &Request<
         let allows = found
             .iter()
             .filter(|(list, _)| list.effect == Effect::Allow);
+        let grant = (list.effect == Effect::Allow)
+            .then(|| widest(allows.map(|(_, entry)| *entry), request.target.port));
+        let in_clear =
+            request.wire == Wire::Clear && grant.is_some_and(|grant| grant.tls == TlsRule::Require);
         return Answer {
-            effect: list.effect,
-            basis: Basis::Rule,
+            effect: if in_clear { Effect::Deny } else { list.effect },
+            basis: if in_clear { Basis::Clear } else { Basis::Rule },
             rule: Some(Arc::clone(&entry.rule)),
-            grant: (list.effect == Effect::Allow)
-                .then(|| widest(allows.map(|(_, entry)| *entry), request.target.port)),
+            grant,
         };
     }
     let class = match &request.target.host {

@@ -8,7 +8,7 @@ use moat_policy::host::{Host, Pattern};
 use moat_policy::http::HttpRule;
 use moat_policy::policy::{Defaults, Policy};
 use moat_policy::port::{Port, PortSet};
-use moat_policy::request::{Request, Surface, Target};
+use moat_policy::request::{Request, Surface, Target, Wire};
 use moat_policy::verdict::{Effect, Layer, SniRule, TlsRule};
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof, proptest};
 use proptest::sample::select;
@@ -192,6 +192,7 @@ struct Asked {
     surface: Surface,
     method: Option<&'static str>,
     path: Option<&'static str>,
+    wire: Wire,
 }
 
 fn asked() -> impl Strategy<Value = Asked> {
@@ -207,8 +208,9 @@ fn asked() -> impl Strategy<Value = Asked> {
             Some("/a/x%2fy"),
             Some("/a/../b"),
         ]),
+        select(vec![Wire::Unseen, Wire::Clear]),
     )
-        .prop_map(|(host, port, fetch, method, path)| Asked {
+        .prop_map(|(host, port, fetch, method, path, wire)| Asked {
             target: Target {
                 host: Host::parse(host.as_bytes()).unwrap(),
                 port,
@@ -216,6 +218,7 @@ fn asked() -> impl Strategy<Value = Asked> {
             surface: if fetch { Surface::Fetch } else { Surface::Net },
             method,
             path,
+            wire,
         })
 }
 
@@ -239,6 +242,7 @@ proptest! {
                 target: &asked.target,
                 method: asked.method,
                 path: asked.path,
+                wire: asked.wire,
                 now: now(),
             };
             let verdict = policy.decide(&request);

@@ -199,6 +199,7 @@ pub(super) fn recorded(
         Basis::Rule => Cause::Policy,
         Basis::Default => Cause::Default,
         Basis::Guarded(_) => Cause::Guarded,
+        Basis::Clear => Cause::Sni,
     };
     let entry = Entry {
         effect: Some(permit.effect),

@@ -41,6 +41,7 @@ fn each_request_has_a_line_that_says_why() {
             "[::1]:443",
             "b.allowed.test",
             "224.0.0.1",
+            "http://allowed.test:443/",
         ],
     );
     assert_eq!(exit.unwrap(), Exit::Deny);
@@ -63,6 +64,8 @@ fn each_request_has_a_line_that_says_why() {
           close: allow `allowed.test` in policy.yaml:5: another host of the same domain
     deny  224.0.0.1:443 since multicast addresses are guarded and no address entry opens this one
           change: nothing: multicast addresses are never dialled
+    deny  allowed.test:443 since it is sent in clear and TLS is required by `allowed.test` of rule `names` at policy.yaml:5: the tests need them
+          change: TLS (`https:`), or `tls: any` in the entry
     ");
 }
 

@@ -26,7 +26,7 @@ impl Why {
                 Some("the client has to send it otherwise; no policy lets it pass"),
             ),
             Cause::Sni => (
-                "the tunnel's first bytes are not TLS for the permitted host",
+                "what was sent is not TLS for the permitted host",
                 Some(
                     "connect by the name that TLS asks for; an entry with `sni: any` lets other \
                      names pass, one with `tls: any` other protocols",
