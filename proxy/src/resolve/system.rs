@@ -193,6 +193,10 @@ fn read_servers(path: &Path, text: io::Result<String>) -> io::Result<Vec<SocketA
             line.problem
         );
     }
+    if servers::wants_tcp(&text) {
+        let path = path.display();
+        tracing::warn!("{path}: `use-vc` is not followed: servers are asked over UDP first");
+    }
     Ok(servers)
 }
 

@@ -53,6 +53,14 @@ pub(super) fn parse(
     (servers, skipped)
 }
 
+/// Whether the servers are to be asked over TCP alone, which is not done.
+pub(super) fn wants_tcp(text: &str) -> bool {
+    text.lines().any(|line| {
+        let mut words = line.split_ascii_whitespace();
+        words.next() == Some("options") && words.any(|word| word == "use-vc")
+    })
+}
+
 fn server(text: &str, index: &impl Fn(&str) -> Option<u32>) -> Result<SocketAddr, &'static str> {
     if let Ok(address) = text.parse::<IpAddr>() {
         return if matches!(address, IpAddr::V6(address) if address.is_unicast_link_local()) {

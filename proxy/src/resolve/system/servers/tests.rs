@@ -1,4 +1,4 @@
-use super::parse;
+use super::{parse, wants_tcp};
 
 /// The servers of a text, and the skipped lines with their numbers.
 fn read(text: &str) -> (Vec<String>, Vec<String>) {
@@ -49,5 +49,18 @@ fn a_line_that_cannot_be_used_is_told_with_its_number_and_a_fix() {
 fn without_a_server_the_one_on_this_host_is_asked() {
     for text in ["", "search a.test\n", "nameserver nonsense\n"] {
         assert_eq!(read(text).0, ["127.0.0.1:53"], "{text:?}");
+    }
+}
+
+#[test]
+fn a_wish_for_tcp_alone_is_seen_in_options_and_nowhere_else() {
+    assert!(wants_tcp("nameserver ::1\noptions ndots:5 use-vc\n"));
+    for text in [
+        "",
+        "# options use-vc\n",
+        "search use-vc\n",
+        "options edns0\n",
+    ] {
+        assert!(!wants_tcp(text), "{text:?}");
     }
 }
