@@ -51,14 +51,13 @@ impl Rewrite {
             text: None,
             lock: None,
         };
+        policy_file::check_place(path, custody)?;
         if lock == Lock::Now {
             rewrite.lock()?;
         }
         rewrite.text = rewrite.read()?;
         if rewrite.text.is_some() {
             rewrite.owner()?;
-        } else {
-            policy_file::check_place(path, custody)?;
         }
         Ok(rewrite)
     }
@@ -89,7 +88,8 @@ impl Rewrite {
         if self.lock.is_none() {
             self.lock()?;
         }
-        if self.read()? != self.text {
+        // A link that leads elsewhere now leads to a text that nobody looked at.
+        if target(&self.path)? != self.target || self.read()? != self.text {
             return Err(Problem::failed(format!(
                 "`{}` was changed by somebody else meanwhile",
                 self.path.display()

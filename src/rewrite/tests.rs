@@ -82,6 +82,35 @@ fn no_file_is_made_where_it_would_be_refused() {
 }
 
 #[test]
+fn no_folder_is_made_where_the_file_would_be_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
+    let made = folder.path().join("made");
+    let problem = Rewrite::open(&made.join("policy.yaml"), Lock::Now).unwrap_err();
+    assert!(problem.plain().contains("others can write the directory"));
+    assert!(!made.exists());
+}
+
+#[test]
+fn a_link_that_was_turned_meanwhile_leads_to_no_change() {
+    let (folder, one) = folder();
+    let other = folder.path().join("other.yaml");
+    fs::write(&other, TEXT).unwrap();
+    let link = folder.path().join("link.yaml");
+    symlink(&one, &link).unwrap();
+    let file = Rewrite::open(&link, Lock::AtTheEnd).unwrap();
+    fs::remove_file(&link).unwrap();
+    symlink(&other, &link).unwrap();
+    let problem = file.write("version: 1\n").unwrap_err();
+    assert!(
+        problem
+            .plain()
+            .contains("was changed by somebody else meanwhile")
+    );
+    assert_eq!(fs::read_to_string(&one).unwrap(), TEXT);
+}
+
+#[test]
 fn a_file_that_its_owner_may_not_write_is_refused() {
     let (_folder, path) = folder();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).unwrap();
