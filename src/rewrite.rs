@@ -118,12 +118,14 @@ impl Rewrite {
     /// text. The lock ends with the process at the latest.
     fn lock(&mut self) -> Result<(), Problem> {
         let directory = self.directory();
-        let locked = make_private(&directory)
-            .and_then(|()| File::open(&directory))
-            .and_then(|file| {
-                flock(&file, FlockOperation::LockExclusive)?;
-                Ok(file)
-            });
+        let made = match self.custody {
+            Custody::Machine => make_public(&directory),
+            Custody::User => make_private(&directory),
+        };
+        let locked = made.and_then(|()| File::open(&directory)).and_then(|file| {
+            flock(&file, FlockOperation::LockExclusive)?;
+            Ok(file)
+        });
         self.lock = Some(locked.map_err(|error| unwritable(&directory, &error))?);
         Ok(())
     }
@@ -207,6 +209,16 @@ fn target(path: &Path) -> Result<PathBuf, Problem> {
     match fs::canonicalize(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(path.to_owned()),
         target => target.map_err(|error| unwritable(path, &error)),
+    }
+}
+
+/// Makes the directory of the machine's policy, which every user's commands have to read.
+fn make_public(directory: &Path) -> io::Result<()> {
+    match fs::create_dir(directory) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        made => {
+            made.and_then(|()| fs::set_permissions(directory, fs::Permissions::from_mode(0o755)))
+        }
     }
 }
 

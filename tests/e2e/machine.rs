@@ -149,6 +149,19 @@ fn a_machine_file_that_others_could_change_stops_every_command() {
     });
 }
 
+#[test]
+fn the_machine_s_first_policy_can_be_read_by_every_user() {
+    bed(|bed| {
+        machine(bed, "");
+        fs::remove_dir_all(DIRECTORY).unwrap();
+        let said = bed.command(&["allow", "a.test", "--policy", FILE, "--yes"]);
+        assert_eq!(said.code, 0, "{said:?}");
+        let mode = |path: &str| fs::metadata(path).unwrap().permissions().mode() & 0o7777;
+        assert_eq!(mode(DIRECTORY), 0o755);
+        assert_eq!(mode(FILE), 0o644);
+    });
+}
+
 /// A folder as Kubernetes makes one of a `ConfigMap`: names that lead through one link, which is
 /// replaced as a whole.
 fn config_map(bed: &Bed) {
