@@ -121,6 +121,9 @@ impl Answer {
             (None, Some(class)) => {
                 format!("since {class} addresses are guarded and no address entry opens this one")
             }
+            (None, None) if self.basis == "clear" => {
+                "by default, since no rule matches and TLS is required on this port".to_owned()
+            }
             (None, None) => "by default, since no rule matches".to_owned(),
         }
     }

@@ -138,3 +138,21 @@ fn a_broken_policy_is_no_answer() {
       = help: did you mean `allow`?
     ");
 }
+
+#[test]
+fn what_is_allowed_by_default_is_refused_in_clear_on_the_port_of_tls() {
+    let bed = Bed::new();
+    let arguments = Arguments {
+        requests: vec!["http://a.test:443/".to_owned(), "http://a.test/".to_owned()],
+        kind: Kind::Net,
+        policy: vec![bed.write("policy.yaml", "version: 1\ndefaults: { net: allow }\n")],
+        json: false,
+    };
+    let (exit, text) = bed.run(|context| run(&arguments, context));
+    assert_eq!(exit.unwrap(), Exit::Deny);
+    insta::assert_snapshot!(text, @"
+    deny  a.test:443 by default, since no rule matches and TLS is required on this port
+          change: TLS (`https:`), or `tls: any` in the entry
+    allow a.test:80 by default, since no rule matches
+    ");
+}
