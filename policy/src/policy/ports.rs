@@ -215,8 +215,8 @@ impl PortTableBuilder {
     }
 }
 
-/// Sizes are bounded far below this by the limits on files and entries; a table that could not be
-/// addressed would answer with nothing, which is a refusal.
+/// A place in a table. Each takes 16 bytes or more, so that the limits on files and entries, and
+/// memory after them, end far below the highest: no entry is lost here, a deny least of all.
 fn index(length: usize) -> u32 {
     u32::try_from(length).unwrap_or(u32::MAX)
 }

@@ -116,7 +116,8 @@ fn agree(numbers: &mut Numbers, lists: &[EntryList], requests: usize) -> usize {
             _ => Some(path(numbers).replace("**", "a/b").replace('*', "2")),
         };
         let request = Request {
-            method: [None, Some("GET"), Some("POST"), Some("DELETE")][numbers.below(4)],
+            method: [None, Some("GET"), Some("get"), Some("POST"), Some("DELETE")]
+                [numbers.below(5)],
             path: path.as_deref(),
             ..Request::connection(&target, end(1_000))
         };

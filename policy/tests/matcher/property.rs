@@ -200,7 +200,13 @@ fn asked() -> impl Strategy<Value = Asked> {
         select(HOSTS),
         port(),
         any::<bool>(),
-        select(vec![None, Some("GET"), Some("POST"), Some("DELETE")]),
+        select(vec![
+            None,
+            Some("GET"),
+            Some("get"),
+            Some("POST"),
+            Some("DELETE"),
+        ]),
         select(vec![
             None,
             Some("/a/x"),
@@ -223,7 +229,11 @@ fn asked() -> impl Strategy<Value = Asked> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 512, ..ProptestConfig::default() })]
+    // The default has the number of `PROPTEST_CASES`, for a longer run.
+    #![proptest_config(ProptestConfig {
+        cases: ProptestConfig::default().cases.max(512),
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn decides_as_the_naive_matcher_does(
