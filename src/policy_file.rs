@@ -271,14 +271,12 @@ fn check_directory(
 ) -> Result<(), Problem> {
     /// In such a directory only its owner and a file's owner can move the file.
     const STICKY: u32 = 0o1000;
-    /// Inside a user namespace whoever it does not map, root among them.
-    const UNMAPPED: u32 = 65_534;
     let metadata = fs::metadata(directory).map_err(|error| unreadable(path, &error))?;
     if !metadata.is_dir() {
         return Ok(());
     }
     let (mode, owner) = (metadata.mode(), metadata.uid());
-    let is_foreign = !is_trusted(owner, custody) && owner != UNMAPPED;
+    let is_foreign = !is_trusted(owner, custody) && !is_unmapped(owner);
     let is_shared = mode & 0o022 != 0 && mode & STICKY == 0;
     if !(is_foreign || is_shared) || is_read_only(path, rustix::fs::statvfs(directory))? {
         return Ok(());
@@ -329,6 +327,26 @@ fn is_trusted(owner: u32, custody: Custody) -> bool {
         Custody::Machine => owner == 0,
         Custody::User => owner == 0 || owner == rustix::process::geteuid().as_raw(),
     }
+}
+
+/// Whether an owner is one that the user namespace of this process has no number for, as root
+/// itself often is in a container. Where it has, the same number is a user like any other.
+fn is_unmapped(owner: u32) -> bool {
+    /// How the kernel shows them all (`user_namespaces(7)`).
+    const UNMAPPED: u32 = 65_534;
+    let map = || fs::read_to_string("/proc/self/uid_map");
+    owner == UNMAPPED && map().is_ok_and(|map| !may_map(&map, owner))
+}
+
+/// Whether a map of users, lines of first number inside, first outside and count, may hold one.
+fn may_map(map: &str, user: u32) -> bool {
+    map.lines().any(|line| {
+        let numbers: Result<Vec<u32>, _> = line.split_whitespace().map(str::parse).collect();
+        match numbers.as_deref() {
+            Ok(&[first, _, count]) => user.checked_sub(first).is_some_and(|at| at < count),
+            _ => true,
+        }
+    })
 }
 
 /// Whether nobody can change it from here: a `ConfigMap`, a read-only bind mount.

@@ -144,6 +144,9 @@ fn a_machine_file_that_others_could_change_stops_every_command() {
         chown(FILE, Some(0), None).unwrap();
         chown(DIRECTORY, Some(12_345), None).unwrap();
         refused(bed, "the directory `/etc/moat` belongs to user 12345");
+        if chown(DIRECTORY, Some(65_534), None).is_ok() {
+            refused(bed, "the directory `/etc/moat` belongs to user 65534");
+        }
         chown(DIRECTORY, Some(0), None).unwrap();
         assert_eq!(bed.command(&["check", "allowed.test"]).code, 2);
     });
