@@ -9,11 +9,9 @@ mod tables;
 
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use crate::entry::{Entry, EntryList};
-use crate::port::Port;
-use crate::request::{Request, Surface};
+use crate::request::Request;
 use crate::verdict::{AddressVerdict, Effect, Verdict};
 
 pub use build::BuildError;
@@ -102,20 +100,17 @@ impl Policy {
             .held_to(request.wire)
     }
 
-    /// Judges one address that a permitted name resolved to, for the same port. `own` says
-    /// which addresses this host's interfaces have: the caller knows, and policy does not. It is
-    /// asked of the address and of every IPv4 address inside it.
-    ///
-    /// Method and path are unknown here: an allow entry that sets either opens no address.
+    /// Judges one address that a request would be sent to, for the port, method and path of the
+    /// request: one that a permitted name resolved to, or a literal target. `own` says which
+    /// addresses this host's interfaces have: the caller knows, and policy does not. It is asked of
+    /// the address and of every IPv4 address inside it.
     pub fn judge_address(
         &self,
-        surface: Surface,
+        request: &Request<'_>,
         address: IpAddr,
-        port: Port,
         own: &dyn Fn(IpAddr) -> bool,
-        now: SystemTime,
     ) -> AddressVerdict<'_> {
-        self.judge_answer(address, own, &Asked::address(surface, port, now))
+        self.judge_answer(address, own, &Asked::request(request))
     }
 }
 

@@ -18,9 +18,10 @@ use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use moat_policy::compile::{Compiled, compile};
+use moat_policy::host::Host;
 use moat_policy::layer::{LayerInput, Origin};
 use moat_policy::port::Port;
-use moat_policy::request::Surface;
+use moat_policy::request::{Request, Surface, Target};
 use moat_policy::request_text::Asked;
 use moat_policy::source::SourceFile;
 use moat_policy::verdict::{AddressVerdict, Basis, Effect};
@@ -96,6 +97,9 @@ struct Answer {
     /// The addresses of this host.
     #[serde(default)]
     own: Vec<IpAddr>,
+    /// Of the request, where they are seen.
+    method: Option<String>,
+    path: Option<String>,
     /// `open`, `refused` or a guarded class.
     verdict: String,
 }
@@ -218,9 +222,20 @@ fn judge(compiled: &Compiled, ask: &Question) -> Option<String> {
 
 fn judge_address(compiled: &Compiled, answer: &Answer) -> Option<String> {
     let port = Port::from_number(answer.port).unwrap();
-    let policy = &compiled.policy;
+    let target = Target {
+        host: Host::Address(answer.address),
+        port,
+    };
+    let request = Request {
+        method: answer.method.as_deref(),
+        path: answer.path.as_deref(),
+        ..Request::connection(&target, at(None))
+    };
     let own = |address| answer.own.contains(&address);
-    let verdict = match policy.judge_address(Surface::Net, answer.address, port, &own, at(None)) {
+    let verdict = match compiled
+        .policy
+        .judge_address(&request, answer.address, &own)
+    {
         AddressVerdict::Open => "open".to_owned(),
         AddressVerdict::Guarded(class) => class.to_string(),
         AddressVerdict::Refused(_) => "refused".to_owned(),

@@ -349,8 +349,7 @@ fn judge(worker: &Worker, asked: &Asked, loaded: &Loaded, address: IpAddr) -> Op
         return None; // `decide` judged the literal itself.
     }
     let policy = &loaded.policy;
-    let now = SystemTime::now();
-    match policy.judge_address(Surface::Net, address, target.port, &own, now) {
+    match policy.judge_address(&asked.question(SystemTime::now()), address, &own) {
         AddressVerdict::Open => None,
         AddressVerdict::Guarded(class) => Some(Refusal::guarded(class, address).under(policy)),
         AddressVerdict::Refused(rule) => Some(Refusal::address_rule(rule, address)),

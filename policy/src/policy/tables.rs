@@ -62,19 +62,11 @@ pub(super) struct Asked<'a> {
 impl<'a> Asked<'a> {
     pub(super) fn request(request: &Request<'a>) -> Self {
         Self {
+            surface: request.surface,
+            port: request.target.port,
+            now: request.now,
             method: request.method,
             path: request.path,
-            ..Self::address(request.surface, request.target.port, request.now)
-        }
-    }
-
-    pub(super) fn address(surface: Surface, port: Port, now: SystemTime) -> Self {
-        Self {
-            surface,
-            port,
-            now,
-            method: None,
-            path: None,
             read: OnceCell::new(),
         }
     }

@@ -98,9 +98,12 @@ fn decide(policy: &Policy, text: &str) -> String {
 
 fn answer(policy: &Policy, address: &str, port: u16, own: bool) -> String {
     let address: IpAddr = address.parse().unwrap();
-    let port = Port::from_number(port).unwrap();
-    let now = SystemTime::UNIX_EPOCH;
-    match policy.judge_address(Surface::Net, address, port, &|_| own, now) {
+    let target = Target {
+        host: Host::Address(address),
+        port: Port::from_number(port).unwrap(),
+    };
+    let request = Request::connection(&target, SystemTime::UNIX_EPOCH);
+    match policy.judge_address(&request, address, &|_| own) {
         AddressVerdict::Open => "open".to_owned(),
         AddressVerdict::Guarded(class) => format!("guarded {class}"),
         AddressVerdict::Refused(rule) => format!("refused {}", rule.entry),

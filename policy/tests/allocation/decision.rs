@@ -163,10 +163,17 @@ fn judging_an_answer_allocates_nothing() {
         ("2606:4700::1", true),
     ] {
         let address: IpAddr = address.parse().unwrap();
+        let target = Target {
+            host: Host::Address(address),
+            port: Port::HTTPS,
+        };
+        let request = Request {
+            surface: Surface::Fetch,
+            ..Request::connection(&target, now())
+        };
         let mut is_open = !open;
         let count = allocations(|| {
-            let verdict =
-                policy.judge_address(Surface::Fetch, address, Port::HTTPS, &|_| false, now());
+            let verdict = policy.judge_address(&request, address, &|_| false);
             is_open = matches!(verdict, AddressVerdict::Open);
         });
         assert_eq!((is_open, count), (open, 0), "{address}");
