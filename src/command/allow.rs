@@ -145,7 +145,7 @@ fn run(section: Section, wanted: &Wanted, context: &mut Context<'_>) -> Result<E
     if review::put(file, &text, yes, context)? == Answer::No {
         return Ok(Exit::Failed);
     }
-    refusal::note_other_policies(&path, &context.places)?;
+    refusal::note_other_policies(&path, &context.places);
     if widens {
         note_remaining(&items, wanted, Some(&path), context);
     }

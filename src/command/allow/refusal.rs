@@ -209,10 +209,18 @@ fn is_machine(path: &Path) -> bool {
 }
 
 /// Says so where a proxy runs that will not see the change.
-pub(super) fn note_other_policies(path: &Path, places: &Places) -> Result<(), Problem> {
+pub(super) fn note_other_policies(path: &Path, places: &Places) {
     let directory = places.running();
-    let proxies =
-        state::running(&directory).map_err(|error| state::unreadable(&directory, &error))?;
+    let proxies = match state::running(&directory) {
+        Ok(proxies) => proxies,
+        // What was asked is done; that nobody knows who reads it is worth a word.
+        Err(error) => {
+            return problem::note(format_args!(
+                "note: whether a running proxy reads this file is not known: {}",
+                state::unreadable(&directory, &error).summary()
+            ));
+        }
+    };
     let path = places.resolve(path);
     for proxy in proxies {
         // A proxy on the built-in default watches for the user's file.
@@ -226,7 +234,6 @@ pub(super) fn note_other_policies(path: &Path, places: &Places) -> Result<(), Pr
             ));
         }
     }
-    Ok(())
 }
 
 fn files(proxy: &Running) -> String {

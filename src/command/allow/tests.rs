@@ -2,6 +2,7 @@ use clap::Parser;
 use insta::assert_snapshot;
 
 use super::*;
+use crate::bed::Bed;
 
 #[derive(Debug, Parser)]
 struct Line {
@@ -74,4 +75,17 @@ fn nobody_allows_beside_an_exclusive_machine() {
         machine("version: 2\n").is_err(),
         "what cannot be read allows nothing"
     );
+}
+
+#[test]
+fn a_change_that_was_written_went_well_whoever_reads_it() {
+    let bed = Bed::new();
+    let running = bed.places().running();
+    std::fs::create_dir_all(running.parent().unwrap()).unwrap();
+    std::fs::write(&running, "no directory").unwrap();
+    let wanted = wanted(&["a.test", "--yes"]).unwrap();
+    let (exit, _) = bed.run(|context| run(Section::Allow, &wanted, context));
+    assert_eq!(exit.unwrap(), Exit::Ok);
+    let text = std::fs::read_to_string(bed.places().user_policy).unwrap();
+    assert!(text.contains("a.test"), "{text}");
 }
