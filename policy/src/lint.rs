@@ -10,7 +10,7 @@ use crate::compile::{self, Compiled, Filed};
 use crate::diagnostic::{self, Diagnostic, code};
 use crate::entry::Entry;
 use crate::source::Span;
-use crate::verdict::Effect;
+use crate::verdict::{Effect, TlsRule};
 
 mod overlap;
 mod width;
@@ -26,6 +26,7 @@ pub fn lint(compiled: &Compiled, now: SystemTime) -> Vec<Diagnostic> {
             if list.list.effect == Effect::Allow {
                 findings.extend(one.too_wide());
                 findings.extend(one.guarded());
+                findings.extend(one.unseen());
             }
         }
     }
@@ -52,6 +53,30 @@ impl Finder<'_> {
     fn finding(&self, code: &'static str, message: String, help: &str) -> Diagnostic {
         let source = &self.list.layer.document.source;
         Diagnostic::warning(code, source, self.span, message).with_help(help)
+    }
+
+    /// Methods and paths are seen in clear alone.
+    fn unseen(&self) -> Option<Diagnostic> {
+        self.entry.http.as_ref()?;
+        let requires_tls = match self.entry.tls {
+            Some(rule) => rule == TlsRule::Require,
+            None => self
+                .entry
+                .ports
+                .ranges()
+                .iter()
+                .all(|&ports| ports == (443, 443)),
+        };
+        let message = || {
+            let entry = &self.entry.rule.entry;
+            format!(
+                "`{entry}` can never match: its methods or paths are seen in plain HTTP alone, and it requires TLS"
+            )
+        };
+        requires_tls.then(|| {
+            let help = "leave methods and paths out, or let plain HTTP through with `tls: any` or another port";
+            self.finding(code::UNSEEN, message(), help)
+        })
     }
 
     fn expired(&self, now: SystemTime) -> Option<Diagnostic> {

@@ -143,6 +143,9 @@ codes! {
     TENANT = "L017":
         "A wildcard lets through names that anybody can have."
         "On shared platforms every customer gets a name below the same domain, a stranger too. Name the host of the tenant in full.";
+    UNSEEN = "L018":
+        "An entry asks for methods or paths where only TLS is let through."
+        "Methods and paths are seen in plain HTTP alone, and plain HTTP is refused where an entry requires TLS, which on port 443 is the default. The entry never matches.";
 }
 
 #[cfg(test)]

@@ -189,3 +189,19 @@ fn thousands_of_entries_take_no_square_of_time() {
     let text = allow(&format!("\"*.a.test:*\", {}", hosts.join(", ")));
     assert_eq!(text.lines().count(), 4_000);
 }
+
+#[test]
+fn methods_and_paths_where_tls_is_required_are_found() {
+    insta::assert_snapshot!(
+        allow("{host: a.test, ports: 443, methods: [GET]}, {host: b.test, paths: [\"/x\"], tls: require}"),
+        @"
+    p.yaml:2:23: warning[L018]: `a.test:443` can never match: its methods or paths are seen in plain HTTP alone, and it requires TLS
+      help: leave methods and paths out, or let plain HTTP through with `tls: any` or another port
+    p.yaml:2:67: warning[L018]: `b.test` can never match: its methods or paths are seen in plain HTTP alone, and it requires TLS
+      help: leave methods and paths out, or let plain HTTP through with `tls: any` or another port
+    "
+    );
+    let seen =
+        "{host: a.test, methods: [GET]}, {host: b.test, ports: 443, paths: [\"/x\"], tls: any}";
+    assert_eq!(allow(seen), "");
+}

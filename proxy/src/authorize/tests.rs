@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use moat_policy::address::AddressClass;
-use moat_policy::record::{Cause, EndedBy, Event};
+use moat_policy::record::{Cause, EndedBy, Event, Protocol};
 use moat_policy::verdict::Effect;
 
-use super::{Permit, addresses, closed, request, unresolved};
+use super::{Asked, Permit, addresses, closed, request, unresolved};
 use crate::config::{Config, Mode};
 use crate::connect;
 use crate::dial::dial;
@@ -148,6 +148,27 @@ fn observing_overrules_defaults_and_nothing_else() {
             assert!(judged(worker, "127.0.0.1:3128", &["127.0.0.1"]).is_err());
         },
     );
+}
+
+#[test]
+fn observing_lets_nothing_pass_in_clear_where_tls_is_required() {
+    let config = Config {
+        mode: Mode::Observe,
+        ..config()
+    };
+    under(&["allowed.test"], config, &[], |worker, _| {
+        let in_clear = |target| {
+            let asked = Asked {
+                protocol: Protocol::Http,
+                ..asked(worker, target)
+            };
+            request(worker, asked).is_ok()
+        };
+        assert!(in_clear("allowed.test:80"));
+        assert!(in_clear("unlisted.test:80"));
+        assert!(!in_clear("allowed.test:443"));
+        assert!(!in_clear("unlisted.test:443"));
+    });
 }
 
 #[test]
