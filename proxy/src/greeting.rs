@@ -9,6 +9,7 @@ use moat_policy::record::Cause;
 use moat_policy::request::Target;
 use moat_policy::verdict::{Grant, SniRule, TlsRule};
 
+use crate::head::MAX_HEADERS;
 use crate::hello::{self, Hello};
 use crate::refusal::Refusal;
 
@@ -17,7 +18,6 @@ pub(crate) const LIMIT: usize = hello::LIMIT;
 /// A fatal `access_denied` (RFC 8446, section 6.2), for a client whose hello is refused.
 pub(crate) const ALERT: &[u8] = &[21, 3, 3, 0, 2, 2, 49];
 
-const MAX_HEADERS: usize = 100;
 /// The first byte of a hello of SSL 2 (RFC 5246, appendix E.2): the highest bit, then the length,
 /// of which no server reads more than 16 KiB.
 const SSL2_SHORTEST: u8 = 0x80;
