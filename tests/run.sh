@@ -47,11 +47,11 @@ install_packages() {
 }
 
 install_libraries() {
-  if ! "$tools/venv/bin/python" -c 'import requests, websockets' 2>/dev/null; then
+  if ! "$tools/venv/bin/python" -c 'import requests, websockets, yaml' 2>/dev/null; then
     say "installing Python libraries"
     { python3 -m venv "$tools/venv" &&
-      timeout 300 "$tools/venv/bin/pip" install -q requests websockets; } >"$logs/pip.log" 2>&1 ||
-      { echo "not installed: requests, websockets"; tail -n 3 "$logs/pip.log"; }
+      timeout 300 "$tools/venv/bin/pip" install -q requests websockets pyyaml; } >"$logs/pip.log" 2>&1 ||
+      { echo "not installed: requests, websockets, pyyaml"; tail -n 3 "$logs/pip.log"; }
   fi
   if [ ! -d "$tools/node/node_modules/undici" ]; then
     say "installing Node libraries"

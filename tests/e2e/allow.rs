@@ -9,6 +9,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::support::moat::base_policy;
+use crate::support::program::python;
 use crate::support::skip::skip;
 use crate::support::wait::wait_for;
 
@@ -43,8 +44,8 @@ impl Case {
         fs::read_to_string(self.path("policy.yaml")).unwrap()
     }
 
-    fn clean(&self, program: &str) -> Command {
-        let mut command = Command::new(program);
+    fn clean(&self, program: impl Into<PathBuf>) -> Command {
+        let mut command = Command::new(program.into());
         command
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
@@ -125,12 +126,12 @@ fn words_that_yaml_takes_for_other_things_are_written_as_texts() {
         }
         let lint = case.moat(&["lint", "policy.yaml"]);
         assert_eq!(lint.status.code(), Some(0), "{}", err(&lint));
-        let has_yaml = case.clean("python3").args(["-c", "import yaml"]).output();
+        let has_yaml = case.clean(python()).args(["-c", "import yaml"]).output();
         if !has_yaml.is_ok_and(|said| said.status.success()) {
             skip("allow::words", "Python has no YAML reader");
             continue;
         }
-        let read = case.clean("python3").args(["-c", READ]).output().unwrap();
+        let read = case.clean(python()).args(["-c", READ]).output().unwrap();
         let read: Vec<String> = serde_json::from_str(&out(&read)).expect("every entry is a text");
         let wanted = words.split(' ').map(str::to_ascii_lowercase);
         assert!(read.ends_with(&wanted.collect::<Vec<_>>()), "{read:?}");

@@ -13,6 +13,12 @@ fn tools() -> PathBuf {
     set.unwrap_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/target/tools")))
 }
 
+/// Python with the client libraries, else the system's, which may have a YAML reader too.
+pub(crate) fn python() -> PathBuf {
+    let own = tools().join("venv/bin/python");
+    if own.exists() { own } else { "python3".into() }
+}
+
 impl Bed {
     /// A program of this machine with a home of its own, or a skipped case.
     pub(crate) fn program(&self, name: &str) -> Option<Command> {
