@@ -33,7 +33,6 @@ install_packages() {
   done
   [ -e /etc/ssl/certs/ca-certificates.crt ] || missing+=(ca-certificates)
   python3 -c 'import ensurepip' 2>/dev/null || missing+=(python3-venv)
-  python3 -c 'import yaml' 2>/dev/null || missing+=(python3-yaml)
   [ "${#missing[@]}" = 0 ] && return 0
   say "installing ${missing[*]}"
   if ! as_root true 2>/dev/null; then
