@@ -3,6 +3,7 @@
 mod arguments;
 mod policy;
 
+use std::env;
 use std::error::Error;
 use std::io::ErrorKind;
 use std::num::NonZeroUsize;
@@ -31,6 +32,12 @@ use crate::state::{self, RunFile, Running};
 /// Runs the verb: until a signal ends it.
 pub(crate) fn run(arguments: Arguments, context: &mut Context<'_>) -> Result<Exit, Problem> {
     log::start(arguments.log_format)?;
+    for name in UNREAD
+        .into_iter()
+        .filter(|name| env::var_os(name).is_some())
+    {
+        tracing::warn!("{name} is not read, since it could be planted; give the flag");
+    }
     let layers = Layers::of_proxy(&context.places, &arguments.policy);
     let policy = Arc::new(InstalledPolicy::new(layers));
     let descriptors = raise_descriptor_limit();
@@ -53,6 +60,9 @@ pub(crate) fn run(arguments: Arguments, context: &mut Context<'_>) -> Result<Exi
     ended.map_err(|error| Problem::failed(chain(&error)))?;
     Ok(Exit::Ok)
 }
+
+/// The variables that somebody may expect, of flags that no environment may set.
+const UNREAD: [&str; 3] = ["MOAT_POLICY", "MOAT_OBSERVE", "MOAT_AUDIT_ON_FAILURE"];
 
 /// What everybody must see who starts a proxy that lets refused requests through.
 const UNENFORCED: &str = "UNENFORCED: what only the default or an `ask` refuses is recorded and \

@@ -179,6 +179,24 @@ fn the_environment_sets_flags_but_does_not_turn_the_record_off() {
 }
 
 #[test]
+fn a_variable_that_is_not_read_is_told_of() {
+    let home = Home::new();
+    let mut proxy = home.command(&["proxy", "--policy", "none.yaml"]);
+    let output = proxy
+        .env("MOAT_POLICY", "other.yaml")
+        .env("MOAT_OBSERVE", "true")
+        .output()
+        .unwrap();
+    assert_eq!(code(&output), Some(64));
+    for name in ["MOAT_POLICY", "MOAT_OBSERVE"] {
+        let said = format!("{name} is not read");
+        assert!(stderr(&output).contains(&said), "{output:?}");
+    }
+    let silent = home.moat(&["proxy", "--policy", "none.yaml"]);
+    assert!(!stderr(&silent).contains("is not read"), "{silent:?}");
+}
+
+#[test]
 fn a_state_directory_that_cannot_be_written_is_64_with_a_way_out() {
     let home = Home::new();
     fs::write(home.path("state"), "not a directory").unwrap();
