@@ -249,11 +249,11 @@ impl<'s> Reader<'s> {
     }
 
     fn disagree(&mut self, node: Node<'_>) {
-        let problem = readers(
-            self.source,
-            node.span(),
-            "its values are not where they stand",
-        );
+        let span = node.span();
+        let written = shape::shorten(self.source.slice(span));
+        let message = format!("not every YAML reader takes `{written}` for the same");
+        let problem = Diagnostic::error(code::READERS, self.source, span, message)
+            .with_help("write a number in decimal, such as `80`, and a text in quotes");
         self.problems.push(problem);
     }
 

@@ -405,8 +405,8 @@ fn a_text_that_two_readers_understand_differently_is_refused() {
       help: write the place more plainly, with quotes and without tabs
     ");
     insta::assert_snapshot!(list("[{host: a.test, ports: 0x50}]"), @"
-    p.yaml:4:33: error[P019]: two YAML readers disagree about this file: its values are not where they stand
-      help: write the place more plainly, with quotes and without tabs
+    p.yaml:4:33: error[P019]: not every YAML reader takes `0x50` for the same
+      help: write a number in decimal, such as `80`, and a text in quotes
     ");
 }
 
