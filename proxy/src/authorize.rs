@@ -242,7 +242,7 @@ fn ask<'l>(
             if is_overruled(worker, &verdict, asked.wire()) {
                 return Ok((verdict, false));
             }
-            Err(Refusal::verdict(&verdict).under(&loaded.policy))
+            Err(Refusal::verdict(&verdict, asked.wire()).under(&loaded.policy))
         }
     }
 }

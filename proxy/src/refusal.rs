@@ -8,6 +8,7 @@ use std::sync::Arc;
 use moat_policy::address::AddressClass;
 use moat_policy::policy::Policy;
 use moat_policy::record::Cause;
+use moat_policy::request::Wire;
 use moat_policy::verdict::{Basis, Effect, Rule, Verdict};
 
 /// A request that ends here.
@@ -27,6 +28,8 @@ pub(crate) struct Refusal {
     pub(crate) address: Option<IpAddr>,
     /// Whether only the machine's policy could allow it.
     pub(crate) exclusive: bool,
+    /// Whether it was to be sent in clear where TLS is required, so that no allow alone helps.
+    pub(crate) needs_tls: bool,
     /// What happened, for the client: never a path, another rule or an internal.
     pub(crate) detail: Cow<'static, str>,
     /// The error type of the `Proxy-Status` header (RFC 9209, section 2.3).
@@ -48,6 +51,7 @@ impl Refusal {
             class: None,
             address: None,
             exclusive: false,
+            needs_tls: false,
             detail: detail.into(),
             error: default_error(cause),
         }
@@ -97,8 +101,8 @@ impl Refusal {
         Self::plain(cause, 421, Effect::Deny, detail)
     }
 
-    /// Policy said no, or asks and nobody can answer.
-    pub(crate) fn verdict(verdict: &Verdict<'_>) -> Self {
+    /// Policy said no to what travels like this, or asks and nobody can answer.
+    pub(crate) fn verdict(verdict: &Verdict<'_>, wire: Wire) -> Self {
         let (cause, class) = match verdict.basis {
             Basis::Rule => (Cause::Policy, None),
             Basis::Default => (Cause::Default, None),
@@ -123,6 +127,7 @@ impl Refusal {
         Self {
             rule: verdict.rule.map(Arc::clone),
             class,
+            needs_tls: verdict.grant.refuses(wire),
             ..Self::plain(cause, 403, verdict.effect, detail)
         }
     }

@@ -152,7 +152,7 @@ impl Reply<'_> {
                  retrying, or another way to the same host, will not work.\n",
             );
         }
-        text.push_str(&self.way_out().sentence(self.id));
+        text.push_str(&self.hint());
         let _ = writeln!(text, "id: {}", self.id);
         text
     }
@@ -171,12 +171,21 @@ impl Reply<'_> {
             "port": self.target.map(|target| target.port.number()),
             "rule": refusal.rule.as_ref().map(|rule| rule.id.to_string()),
             "reason": self.rule_reason(),
-            "hint": self.way_out().sentence(self.id).trim_end(),
+            "hint": self.hint().trim_end(),
         });
         if let Some(fields) = body.as_object_mut() {
             fields.retain(|_, value| !value.is_null() && value != "");
         }
         format!("{body}\n")
+    }
+
+    /// What a person can do, and what the client has to do besides.
+    fn hint(&self) -> String {
+        let mut hint = self.way_out().sentence(self.id);
+        if self.refusal.needs_tls {
+            hint.push_str("This port is for TLS: the URL has to begin with `https:`.\n");
+        }
+        hint
     }
 
     fn rule_reason(&self) -> Option<&str> {

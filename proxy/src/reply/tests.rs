@@ -3,6 +3,7 @@ use std::sync::Arc;
 
 use moat_policy::address::AddressClass;
 use moat_policy::record::Cause;
+use moat_policy::request::Wire;
 use moat_policy::verdict::{Basis, Effect, Grant, Layer, Rule, SniRule, TlsRule, Verdict};
 
 use super::{Form, Reply, Then, socks_code};
@@ -24,16 +25,23 @@ fn rule(effect: Effect, layer: Layer, reason: Option<&str>) -> Arc<Rule> {
 }
 
 fn verdict(effect: Effect, basis: Basis, rule: Option<&Arc<Rule>>) -> Refusal {
-    Refusal::verdict(&Verdict {
+    verdict_where(TlsRule::Any, effect, basis, rule)
+}
+
+/// The refusal of what is sent in clear, where this is granted.
+fn verdict_where(tls: TlsRule, effect: Effect, basis: Basis, rule: Option<&Arc<Rule>>) -> Refusal {
+    let grant = Grant {
+        tls,
+        sni: SniRule::Match,
+        until: None,
+    };
+    let verdict = Verdict {
         effect,
         basis,
         rule,
-        grant: Grant {
-            tls: TlsRule::Any,
-            sni: SniRule::Match,
-            until: None,
-        },
-    })
+        grant,
+    };
+    Refusal::verdict(&verdict, Wire::Clear)
 }
 
 fn shown(refusal: &Refusal, target: &str) -> String {
@@ -81,6 +89,25 @@ fn denies_by_default_in_full() {
     A person can allow it with `moat allow docs.test:8443` or `moat allow --id JB3NZT772Y`.
     id: JB3NZT772Y
     ");
+}
+
+#[test]
+fn what_needs_tls_is_told_so_whatever_else_it_lacks() {
+    let rule = rule(Effect::Allow, Layer::User, None);
+    let words = "This port is for TLS: the URL has to begin with `https:`.\n";
+    for (basis, rule) in [(Basis::Default, None), (Basis::Clear, Some(&rule))] {
+        let text = shown(
+            &verdict_where(TlsRule::Require, Effect::Deny, basis, rule),
+            "docs.test:443",
+        );
+        assert!(text.contains(words), "{text}");
+        assert_eq!(text.contains("moat allow docs.test"), rule.is_none());
+    }
+    let text = shown(
+        &verdict(Effect::Deny, Basis::Default, None),
+        "docs.test:443",
+    );
+    assert!(!text.contains(words), "{text}");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use moat_policy::address::is_localhost_name;
 use moat_policy::edit::{Item, Section};
 use moat_policy::explain::{naming_entry, opening_entries};
 use moat_policy::host::Host;
-use moat_policy::record::{Cause, Event, Record};
+use moat_policy::record::{Cause, Event, Protocol, Record};
 use moat_policy::verdict::Effect;
 
 use crate::places::{MACHINE_POLICY, Places};
@@ -155,6 +155,8 @@ fn items(record: &Record, section: Section) -> Result<Vec<Item>, Problem> {
         None
     } else if record.cause == Cause::Policy {
         Some("a `deny` rule refused it, and no `allow` lifts a `deny`")
+    } else if record.cause == Cause::Sni && record.protocol == Some(Protocol::Http) {
+        Some("it was sent in clear where TLS is required; the URL has to begin with `https:`")
     } else {
         Some("it was not refused by the policy")
     };
