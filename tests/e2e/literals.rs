@@ -76,6 +76,19 @@ fn under_each_list(bed: &Bed, part: impl Fn(&Moat)) {
     }
 }
 
+/// Holds that no door reads these as a host.
+fn malformed_under_each_list(bed: &Bed, hosts: &[&str]) {
+    under_each_list(bed, |moat| {
+        for host in hosts {
+            if !host.contains('/') {
+                assert_eq!(moat.everywhere(host, 80), 400, "{host}");
+            }
+            assert_eq!(moat.connect(&format!("{host}:443")), 400, "{host}");
+            assert_eq!(moat.socks_by_name(host, 80), 1, "{host}");
+        }
+    });
+}
+
 #[test]
 fn legacy_spellings_of_an_address_are_malformed() {
     bed(|bed| {
@@ -105,15 +118,7 @@ fn legacy_spellings_of_an_address_are_malformed() {
             "127.0.0.1/32",
             "-127.0.0.1",
         ];
-        under_each_list(bed, |moat| {
-            for host in hosts {
-                if !host.contains('/') {
-                    assert_eq!(moat.everywhere(host, 80), 400, "{host}");
-                }
-                assert_eq!(moat.connect(&format!("{host}:443")), 400, "{host}");
-                assert_eq!(moat.socks_by_name(host, 80), 1, "{host}");
-            }
-        });
+        malformed_under_each_list(bed, &hosts);
         bed.unreadable(&hosts);
     });
 }
@@ -146,15 +151,7 @@ fn ipv6_is_written_in_brackets_and_without_a_zone() {
             "[ ::1]",
             "[::1/128]",
         ];
-        under_each_list(bed, |moat| {
-            for host in hosts {
-                if !host.contains('/') {
-                    assert_eq!(moat.everywhere(host, 80), 400, "{host}");
-                }
-                assert_eq!(moat.connect(&format!("{host}:443")), 400, "{host}");
-                assert_eq!(moat.socks_by_name(host, 80), 1, "{host}");
-            }
-        });
+        malformed_under_each_list(bed, &hosts);
         bed.unreadable(
             &hosts
                 .map(|host| format!("https://{host}/"))
